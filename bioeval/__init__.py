@@ -1,28 +1,30 @@
 """bioeval: what the scores of a recognition system really mean.
 
-``import bioeval as be``; the names in ``__init__.pyi`` are loaded when they are first used, so that
-importing the package costs nothing.
+``import bioeval as be``; the names in ``__init__.pyi`` and those that studies offer are loaded when
+they are first used, so that importing the package costs nothing.
 """
 
 import sys
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import Offered, lazy_names
 from bioeval.base.version import __version__ as __version__
 
 # Former names: the new one, its place, or of a removed one what does its work.
-_FORMER = {
-    "extend_tally": "be.tally counts all scores again",
-    "withdraw": "be.tally counts the scores that are left again",
-    "best_mates": "bioeval.evaluation.gallery_parts.best_mates",
-    "BestMates": "bioeval.evaluation.gallery_parts.BestMates",
-    "refine_tally": "bioeval.evaluation.tally.refine_tally",
-    "mean_over_galleries": "bioeval.results.galleries.mean_over_galleries",
-    "gom_from_curves": "bioeval.results.reid.gom_from_curves",
-    "step_by_step": "bioeval.evaluation.explanation.step_by_step",
-    "with_failures": "bioeval.results.failures.with_failures",
-}
+_FORMER = {"with_failures": "bioeval.results.failures.with_failures"}
 
-__all__, __getattr__, __dir__ = lazy_names(__spec__, _FORMER)
+
+def _of_studies() -> Offered:
+    from bioeval.base.study import doors
+
+    found = Offered({}, {}, {})
+    for study in doors().values():
+        found.homes.update({name: home for home, names in study.calls.items() for name in names})
+        found.other_names.update(study.other_names)
+        found.former.update(study.former_names)
+    return found
+
+
+__getattr__, __dir__ = lazy_names(__spec__, _FORMER, _of_studies)
 
 if "ipykernel" in sys.modules:
     from bioeval.base.notebook import in_notebook as _in_notebook

@@ -17,60 +17,64 @@ from bioeval.base.errors import (
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__
-from bioeval.evaluation.assured import check_claim as check_claim
-from bioeval.evaluation.calibration import calibration as calibration
-from bioeval.evaluation.calibrator import Calibrator as Calibrator
-from bioeval.evaluation.compare import compare as compare
-from bioeval.evaluation.conventions import conventions as conventions
-from bioeval.evaluation.cross.evaluation import cross_evaluate as cross_evaluate
-from bioeval.evaluation.cross.repeat import repeat as repeat
-from bioeval.evaluation.cross.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
-from bioeval.evaluation.cross.threshold_study import study_threshold as study_threshold
-from bioeval.evaluation.data_check import check_data as check_data
-from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
-from bioeval.evaluation.expected_performance import epc as epc, epsc as epsc
-from bioeval.evaluation.explanation import explain as explain
-from bioeval.evaluation.extrapolated_far import extrapolate_far as extrapolate_far
-from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
-from bioeval.evaluation.gallery_size import gallery_size as gallery_size
-from bioeval.evaluation.gallery_templates import gallery_templates as gallery_templates
-from bioeval.evaluation.groups import by_group as by_group
 from bioeval.evaluation.identification import (
     closed_set as closed_set,
     open_set as open_set,
     ranks as ranks,
 )
-from bioeval.evaluation.morphing import morphing as morphing
-from bioeval.evaluation.normalise import normalise as normalise
-from bioeval.evaluation.over_time import ageing as ageing, over_time as over_time
-from bioeval.evaluation.pad import pad as pad
-from bioeval.evaluation.planned_run import plan_run as plan_run
-from bioeval.evaluation.protocol_tally import Tally as Tally
 from bioeval.evaluation.rates_at import at as at
-from bioeval.evaluation.reid import apply_convention as apply_convention, gom as gom, reid as reid
-from bioeval.evaluation.sample_size import sample_size as sample_size
-from bioeval.evaluation.summaries import summaries as summaries
-from bioeval.evaluation.tally import tally as tally
 from bioeval.evaluation.verification import verification as verification
-from bioeval.evaluation.vulnerability import vulnerability as vulnerability
-from bioeval.evaluation.workload import workload as workload
-from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
-from bioeval.evaluation.zoo import zoo as zoo
-from bioeval.mot import check_tracks as check_tracks, tracking as tracking
 from bioeval.protocol import Protocol as Protocol
-from bioeval.results.top_k import top_k as top_k
 from bioeval.scores.formats import load as load, save as save
-from bioeval.scores.formats.image_names import parse_names as parse_names
 from bioeval.scores.matrix import Scores as Scores
 from bioeval.scores.pairs import PairScores as PairScores
 from bioeval.scores.simulation.scores_of_people import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )
-from bioeval.scores.top_k import TopKScores as TopKScores
-from bioeval.views.page.write import report as report
 from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
+
+# isort: split
+# Of the studies, as their doors offer them; written by scripts/stub.
+from bioeval.studies.attacks.morphing import morphing as morphing
+from bioeval.studies.attacks.pad import pad as pad
+from bioeval.studies.attacks.vulnerability import vulnerability as vulnerability
+from bioeval.studies.calibration.calibration import calibration as calibration
+from bioeval.studies.calibration.calibrator import Calibrator as Calibrator
+from bioeval.studies.check.check_data import check_data as check_data
+from bioeval.studies.compare.compare import compare as compare
+from bioeval.studies.conventions.conventions import conventions as conventions
+from bioeval.studies.epc.epc import epc as epc, epsc as epsc
+from bioeval.studies.explain.explain import explain as explain
+from bioeval.studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
+from bioeval.studies.folds.repeat import repeat as repeat
+from bioeval.studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
+from bioeval.studies.fusion.fusion import Fusion as Fusion, fuse as fuse
+from bioeval.studies.fusion.normalise import normalise as normalise
+from bioeval.studies.galleries.gallery_size import gallery_size as gallery_size
+from bioeval.studies.galleries.gallery_templates import gallery_templates as gallery_templates
+from bioeval.studies.groups.groups import by_group as by_group
+from bioeval.studies.lists.results import top_k as top_k
+from bioeval.studies.lists.scores import TopKScores as TopKScores
+from bioeval.studies.page.page import report as report
+from bioeval.studies.planning.planned_run import plan_run as plan_run
+from bioeval.studies.planning.sample_size import sample_size as sample_size
+from bioeval.studies.planning.workload import workload as workload
+from bioeval.studies.quality.error_discard import error_discard as error_discard
+from bioeval.studies.reid.image_names import parse_names as parse_names
+from bioeval.studies.reid.reid import apply_convention as apply_convention, gom as gom, reid as reid
+from bioeval.studies.sites.protocol_tally import Tally as Tally
+from bioeval.studies.sites.tally import tally as tally
+from bioeval.studies.summaries.summaries import summaries as summaries
+from bioeval.studies.thresholds.assured import check_claim as check_claim
+from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
+from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
+from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
+from bioeval.studies.tracking.check import check_tracks as check_tracks
+from bioeval.studies.tracking.tracking import tracking as tracking
+from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
+from bioeval.studies.zoo.zoo import zoo as zoo
 
 # Other names: those of the commands.
 check = check_data

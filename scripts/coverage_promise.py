@@ -10,8 +10,8 @@ import scipy
 from coverage_checks import euclidean
 
 import bioeval as be
-from bioeval.evaluation.assured import assured_threshold
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.thresholds.assured import assured_threshold
 
 TEMPLATES, DIMENSIONS, WITHIN = 4, 16, 0.6
 CONFIDENCE = 0.95

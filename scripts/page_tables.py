@@ -51,7 +51,7 @@ FORMS = (
 
 
 def variables(of: str, above: dict[str, Any]) -> str:
-    """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``.
+    """Return the table of the variables of one kind of result, such as ``studies.zoo.results.ZOO``.
 
     Those of tables `above` with the same meaning are named in the last row; the others are added.
     """

@@ -17,7 +17,12 @@ import numpy as np
 from scipy.special import ndtri
 
 import bioeval as be
-from bioeval.evaluation.sample_size import assumed, components_of, kurtosis, subjects_for_width
+from bioeval.studies.planning.sample_size import (
+    assumed,
+    components_of,
+    kurtosis,
+    subjects_for_width,
+)
 
 CONFIDENCE, ASSURANCE = 0.95, 0.92
 

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import strategies as st
 
-from bioeval.mot.matching import Boxes
+from bioeval.studies.tracking.matching import Boxes
 
 COLUMNS = "camera frame id left top width height flag class"
 

@@ -99,9 +99,9 @@ def test_a_name_that_was_renamed_works_with_a_warning(monkeypatch):
 
 
 PLACES = {
-    "best_mates": "evaluation.gallery_parts", "BestMates": "evaluation.gallery_parts",
-    "refine_tally": "evaluation.tally", "mean_over_galleries": "results.galleries",
-    "gom_from_curves": "results.reid", "step_by_step": "evaluation.explanation",
+    "best_mates": "studies.sites.gallery_parts", "BestMates": "studies.sites.gallery_parts",
+    "refine_tally": "studies.sites.tally", "mean_over_galleries": "studies.galleries.results",
+    "gom_from_curves": "studies.reid.results", "step_by_step": "studies.explain.explain",
     "with_failures": "results.failures",
 }  # fmt: skip
 

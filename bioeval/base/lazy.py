@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from importlib.abc import FileLoader
@@ -18,45 +18,75 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
-_OTHER_NAME = re.compile(r"^(\w+) = (\w+)$", re.MULTILINE)
+_IMPORT = r"^from (\S+) import (\([^)]*\)|.*)$"
+_OTHER_NAME = r"^(\w+) = (\w+)$"
+#: Where the names begin that studies offer; ``scripts/stub`` writes them.
+OF_STUDIES = "# Of the studies"
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
+class Offered(NamedTuple):
+    """Names of a package, besides those of its stub."""
+
+    homes: dict[str, str]  # the module of each name
+    other_names: dict[str, str]
+    former: dict[str, str]
+
+
 def lazy_names(
-    spec: ModuleSpec, former: Mapping[str, str] = _NONE
-) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+    spec: ModuleSpec,
+    former: Mapping[str, str] = _NONE,
+    offered: Callable[[], Offered] | None = None,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__``, which knows ``__all__``, and ``__dir__`` of a package.
 
     Its public names are those of its stub, ``__init__.pyi``, which type checkers read: the lines
     ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. `former` has
     the new name of one that was renamed, the place of one that is in a module alone, or says what
-    does the work of one that was removed.
+    does the work of one that was removed. Where more names are `offered`, those of the stub below
+    its line :data:`OF_STUDIES` are for type checkers alone.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
-    stub = loader.get_data(f"{spec.origin}i").decode()
-    home_of = {
-        name: home
-        for home, names in _IMPORT.findall(stub)
-        for name in re.findall(r"(\w+) as ", names)
-    }
-    other_names = dict(_OTHER_NAME.findall(stub))
-    names = sorted([*home_of, *other_names])
+
+    @functools.cache
+    def own() -> Offered:
+        stub = loader.get_data(f"{spec.origin}i").decode()
+        stub = stub.partition(OF_STUDIES)[0] if offered else stub
+        homes = {
+            name: home
+            for home, names in re.findall(_IMPORT, stub, re.MULTILINE)
+            for name in re.findall(r"(\w+) as ", names)
+        }
+        return Offered(homes, dict(re.findall(_OTHER_NAME, stub, re.MULTILINE)), {})
+
+    @functools.cache
+    def known() -> Offered:
+        more = offered() if offered else Offered({}, {}, {})
+        return Offered(*(mine | theirs for mine, theirs in zip(own(), more, strict=True)))
+
+    def names() -> list[str]:
+        return sorted([*known().homes, *known().other_names])
 
     def of_name(name: str) -> Any:
-        if name in other_names:
-            value = of_name(other_names[name])
-        elif name not in home_of:
-            module, _, new = _new_name(package, name, former, names).rpartition(".")
-            return getattr(importlib.import_module(module), new) if module else of_name(new)
-        elif home_of[name] == package:
+        if name == "__all__":
+            return sorted(known().homes)
+        if name.startswith("__"):
+            raise AttributeError(f"{package} has no {name!r}")
+        home = own().homes.get(name) or known().homes.get(name)
+        if home == package:
             return importlib.import_module(f"{package}.{name}")
+        if home:
+            value = getattr(importlib.import_module(home), name)
+        elif name in known().other_names:
+            value = of_name(known().other_names[name])
         else:
-            value = getattr(importlib.import_module(home_of[name]), name)
+            gone = _new_name(package, name, known().former | dict(former), names())
+            module, _, new = gone.rpartition(".")
+            return getattr(importlib.import_module(module), new) if module else of_name(new)
         setattr(sys.modules[package], name, value)
         return value
 
-    return sorted(home_of), of_name, lambda: names
+    return of_name, names
 
 
 def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bioeval.base.study import doors
+
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3
 
@@ -65,301 +67,6 @@ bioeval example faces --system deep --out faces-2017.npz
 # Compare the people of the training of fisherfaces
 bioeval example faces --system fisherfaces --people seen --out seen.npz
 
-# Check a matrix of scores
-bioeval check scores.npz
-# Check embeddings
-bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
-# Check whether there are enough subjects for a FAR
-bioeval check scores.npz --far 0.0001 --json
-# Check the data of a re-identification protocol
-bioeval check reid.npz --protocol market1501
-# Check tracks against their ground truth
-bioeval check gt.txt tracker.txt
-
-# Explain one row at the EER threshold
-bioeval explain scores.npz --probe 17
-# Draw a row at a threshold
-bioeval explain scores.npz --probe 17 --threshold 0.4 --plot row.png
-# Count every row of a small matrix
-bioeval explain tiny.npy --labels people.csv --step-by-step
-# Explain a query of re-identification
-bioeval explain reid.npz --probe 3 --protocol market1501
-# Explain one claim; print JSON
-bioeval explain scores.npz --probe 17 --claim s4 --json
-# Write the row as an HTML page
-bioeval explain scores.npz --probe 17 --report row.html
-
-# Find the threshold for a FAR of 0.1 %
-bioeval threshold scores.npz --target far=1e-3
-# Find a threshold whose FAR is at most 1 % with 95 % confidence
-bioeval threshold scores.npz --target far=1% --assure 0.95
-# Test on other subjects whether a threshold keeps a FAR of 1 %
-bioeval threshold others.npz --at 3.61 --claim far=1%
-# Repeat ten folds twenty times; write the study
-bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
-# Find the EER threshold of embeddings; print JSON
-bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-# Count on four processes, and keep what has been counted
-bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
-# Extrapolate a FAR too small for the number of subjects
-bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1e-4 --extrapolate
-
-# Compare two systems
-bioeval compare old.npz new.npz
-# Compare distances with similarities
-bioeval compare distances.npz similarities.npz --kind-b similarity
-# Show that a new system is no worse than the old one
-bioeval compare new.npz old.npz --margin frr_at_far=0.01
-# Compare two arrays of one file
-bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
-# Leave out pairs of the same session
-bioeval compare old.npz new.npz --meta session=visit --exclude session
-# Compare at one FAR; print JSON
-bioeval compare old.npz new.npz --far 0.001 --json
-# Compare two systems of re-identification
-bioeval compare old.npz new.npz --protocol market1501
-# Write results and plots
-bioeval compare old.npz new.npz --out comparison --plots
-# Count on two processes
-bioeval compare old.npz new.npz --workers 2
-
-# Write a page about one system
-bioeval report scores.npz --out report.html
-# Write a page about two systems, with their names
-bioeval report old.npz new.npz --out both.html --name old --name new
-# Write a page from the results of bioeval run
-bioeval report results/results.nc --out report.html
-# Show that a new system is no worse than the old one
-bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
-# Write a page about re-identification
-bioeval report reid.npz --protocol market1501 --out reid.html
-# Explain a row on the page
-bioeval report scores.npz --out report.html --explain 17
-# Count on four processes
-bioeval report scores.npz --out report.html --workers 4
-
-# Evaluate log-likelihood ratios
-bioeval calibration ratios.npz --kind llr
-# Calibrate scores on other data
-bioeval calibration scores.npz --calibrate logistic --train others.npz
-# Give all values of a condition the same weight
-bioeval calibration ratios.npz --kind llr --equalise language
-# Calibrate monotonically, at two priors; print JSON
-bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
-# Write results and plots
-bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
-
-# Fuse two systems on one scale
-bioeval fuse face.npz finger.npz --normalise z
-# Learn the weights on training folds
-bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
-# Write the fused scores
-bioeval fuse face.npz finger.npz --normalise min-max --out fused.npz
-# Give the weights
-bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
-# Multiply the scores of both systems
-bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
-
-# Compare two systems
-bioeval gom osnet.npz agw.npz
-# Compare three systems; write results and plots
-bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
-# Measure mFR on queries of other subjects
-bioeval gom osnet.npz --open-queries osnet-of-others.npz
-# Name the systems, and add intervals
-bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
-# Use the published code's variant of GOM; print JSON
-bioeval gom osnet.npz --variant reference --budget 100 --json
-# Count on four processes
-bioeval gom osnet.npz agw.npz --workers 4
-# Scale the thresholds of top-K lists
-bioeval gom lists.npz --normalize 0,2
-
-# Evaluate each subject
-bioeval zoo scores.npz
-# Use the threshold of a FAR; write results and plots
-bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
-# Count on two processes
-bioeval zoo scores.npz --workers 2
-# Use a threshold for embeddings; print JSON
-bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
-
-# Evaluate at sizes up to that of the gallery
-bioeval gallery-size scores.npz
-# Choose sizes and ranks
-bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
-# Evaluate embeddings
-bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
-# Write results and plots
-bioeval gallery-size scores.npz --out sizes --plots
-
-# Evaluate at every number of templates
-bioeval gallery-templates scores.npz
-# Choose the numbers of templates
-bioeval gallery-templates scores.npz --templates 1,3,6
-# Fuse by the mean, at the threshold of a FAR
-bioeval gallery-templates scores.npz --fusion mean --threshold far=0.001
-# Evaluate embeddings; write results and plots
-bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out g --plots
-
-# Evaluate each month at the threshold of a FAR
-bioeval over-time scores.npz --bins month --threshold far=0.001
-# Evaluate by the age of templates, with intervals
-bioeval over-time scores.npz --ages 8 --interval subject-bootstrap
-# Count on four processes
-bioeval over-time scores.npz --bins month --workers 4
-# Name the column of dates, and the limits of the bins
-bioeval over-time scores.npz --meta seen_at=date --bins 2020-01-01,2021-01-01,2022-01-01
-# Evaluate by the age of templates; write results and plots
-bioeval over-time scores.npz --ages 8 --interval subject-bootstrap --out time --plots
-# Evaluate re-identification by day
-bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
-
-# Verification of 2,000 people a day, one in a hundred of them an impostor
-bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
-# Find the FAR at which three false alarms a day are expected
-bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
-# Use rates that are known
-bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
-# Use the results of bioeval run
-bioeval workload results --people 2000 --impostors 0.01 --far 0.001
-# Count for a day and a week
-bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001 --days 1,7
-# Search a gallery of 500
-bioeval workload scores.npz --people 10000 --impostors 0.9999 --gallery-size 500 --far 1e-5
-
-# Plan the width of the interval of FRR at a FAR
-bioeval sample-size pilot.npz --far 1e-4 --width 0.01
-# Plan the width of the interval of the EER
-bioeval sample-size pilot.npz --measure eer --width 0.005
-# Plan without a pilot
-bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
-# Plan sessions of three templates
-bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
-
-# Plan the evaluation of a million embeddings on 64 processes
-bioeval plan --templates 1e6 --dim 512 --workers 64
-# Plan the evaluation of a file
-bioeval plan scores.zarr --workers 8
-# Plan a search of 10,000 probes
-bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
-
-# Evaluate by a metadata column
-bioeval groups scores.npz --by sex
-# Add intervals
-bioeval groups scores.npz --by country --interval subject-bootstrap
-# Evaluate searches by group
-bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
-# Evaluate embeddings with their metadata
-bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
-# Use one threshold; write results and plots
-bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
-# Count on four processes, and keep what has been counted
-bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
-
-# Evaluate one system
-bioeval epc --dev dev.npz --test test.npz
-# Choose the weights of FAR; print JSON
-bioeval epc --dev dev.npz --test test.npz --alphas 0.1,0.5,0.9 --json
-# Write results and plots
-bioeval epc --dev dev.npz --test test.npz --out epc --plots
-# Evaluate two systems
-bioeval epc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
-
-# Evaluate errors and accepted attacks, by the weight of attacks
-bioeval epsc --dev dev.npz --test test.npz
-# Minimise the weighted error at three weights
-bioeval epsc --dev dev.npz --test test.npz --omegas 0,0.5,1 --criterion wer
-# Write the results and the curve
-bioeval epsc --dev dev.npz --test test.npz --out epsc --plots
-# Compare two systems, each with its own two sets
-bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
-
-# Discard by sharpness, at the threshold of a FAR
-bioeval error-discard scores.npz --quality sharpness --threshold far=0.001
-# Write the results
-bioeval error-discard scores.npz --quality size --threshold eer --out d
-# Compare two measures of quality
-bioeval error-discard scores.npz --quality q1 --quality q2 --threshold eer
-
-# Evaluate rows that are marked as attacks
-bioeval vulnerability attacked.npz
-# Evaluate a second file of attacks
-bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
-# Write results and plots
-bioeval vulnerability attacked.npz --out attacked --plots
-# Write a page
-bioeval vulnerability attacked.npz --report attacked.html
-
-# Evaluate a list of detection scores
-bioeval pad pad.csv
-# Choose the threshold on development data
-bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
-# Use the threshold of equal errors, with intervals
-bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
-# Take APCER over the species up to an attack potential
-bioeval pad pad.csv --potential print=1,mask=3 --most 1
-# Use one threshold; print JSON
-bioeval pad pad.csv --threshold 0.5 --json
-# Write results and plots
-bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
-
-# Evaluate morphs at a threshold
-bioeval morphing morphs.npz --threshold 0.4
-# Choose the threshold on bona fide scores
-bioeval morphing morphs.npz --bona-fide scores.npz --threshold far=0.001
-# Evaluate two systems; write results and plots
-bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
-
-# Evaluate by every reading
-bioeval conventions scores.npz
-# Find the readings of a published EER
-bioeval conventions scores.npz --measure eer --published 8.4
-# Find the readings of a published mAP
-bioeval conventions reid.npz --measure mean_ap --published 88.40
-# Start from another card; write the readings
-bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
-
-# Evaluate one sequence
-bioeval tracking gt.txt tracker.txt --frames 1050
-# Evaluate the cameras of a network
-bioeval tracking cameras/gt cameras/tracks --parts cameras
-# Read another form of rows; print JSON
-bioeval tracking truth.txt track3.txt --columns cityflow --json
-# Evaluate the sequences of a challenge by its conventions
-bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
-
-# Count at the thresholds that all sites use
-bioeval tally north.npz --site north --thresholds grid.txt --out north.tally
-# Keep operating points, too
-bioeval tally north.npz --site north --points --out north.tally
-# Count one part of a gallery, with the mates of all parts
-bioeval tally north.npz --site north --mates all.mates --out north.tally
-# Write a file to share, without small counts
-bioeval tally north.npz --site north --thresholds grid.txt --share --out n.tally
-# Count on eight processes, and keep what has been counted
-bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
-
-# Find the nearest mates at one site
-bioeval best-mates north.npz --site north --out north.mates
-# Merge those of all sites
-bioeval merge north.mates south.mates --out all.mates
-# Count at each site with them
-bioeval tally north.npz --site north --mates all.mates --out north.tally
-# Merge the counts
-bioeval merge north.tally south.tally --union-of-galleries
-
-# Merge the counts of two sites
-bioeval merge north.tally south.tally
-# Write a page
-bioeval merge north.tally south.tally --report both.html
-# Merge the nearest mates of two sites
-bioeval merge north.mates south.mates --out all.mates
-# Merge counts of one system with two names; print JSON
-bioeval merge a.tally b.tally --same-system --out both.tally --json
-# Merge counts over parts of one gallery
-bioeval merge north.tally south.tally --union-of-galleries
-
 # List the protocols
 bioeval protocols
 # Explain one, in the terms of ISO/IEC 19795-1
@@ -396,7 +103,7 @@ bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --ou
 def _read(text: str) -> dict[str, list[tuple[str, str]]]:
     """Return the examples by command; a block belongs to the command of its first line."""
     found = {}
-    for block in text.strip().split("\n\n"):
+    for block in filter(None, text.strip().split("\n\n")):
         lines = block.splitlines()
         purposes = [line.removeprefix("# ") for line in lines[::2]]
         found[lines[1].split()[1]] = list(zip(purposes, lines[1::2], strict=True))
@@ -405,6 +112,8 @@ def _read(text: str) -> dict[str, list[tuple[str, str]]]:
 
 #: For each command, the purposes and command lines of its examples, the most used first.
 EXAMPLES = _read(_TEXT)
+for _study in doors().values():
+    EXAMPLES |= _read(_study.examples)
 
 
 def all_examples(command: str) -> str:

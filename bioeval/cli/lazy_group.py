@@ -4,118 +4,76 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bioeval.base.errors import nearest_name
+from bioeval.base.study import Command, doors
 from bioeval.base.version import __version__
 
-#: The registry: each command, which is ``command`` in the file of its name, and what it does.
-COMMANDS = {
-    "run": "Evaluate scores or embeddings.",
-    "check": "Check data before an evaluation: labels, copies, failures.",
-    "explain": "Explain which counters each comparison of a row adds to.",
-    "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
-    "compare": "Compare two systems on the same data.",
-    "report": "Write an HTML page with curves and a movable threshold.",
-    "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
-    "fuse": "Fuse systems, and evaluate them with the fused system.",
-    "gom": "Compare systems of open-world re-identification by GOM.",
-    "zoo": "Evaluate each subject; test for goats, wolves and lambs.",
-    "gallery-size": "Evaluate identification by number of enrolled subjects.",
-    "gallery-templates": "Evaluate all tasks by number of templates per subject.",
-    "over-time": "Evaluate over time, and by the age of templates.",
-    "workload": "Estimate false alarms and rejected people per day.",
-    "sample-size": "Find how many subjects and templates a test needs.",
-    "plan": "Estimate comparisons, memory and hours of an evaluation.",
-    "groups": "Evaluate verification by demographic group.",
-    "epc": "Evaluate errors on one set at thresholds of another.",
-    "error-discard": "Evaluate errors when samples of low quality are discarded.",
-    "vulnerability": "Evaluate how often presentation attacks are accepted.",
-    "epsc": "Evaluate errors and accepted attacks at thresholds of another set.",
-    "pad": "Evaluate presentation attack detection: APCER, BPCER.",
-    "morphing": "Evaluate morphing attacks: MMPMR, attack potential.",
-    "conventions": "Find the convention behind a published number.",
-    "tracking": "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
-    "tally": "Count at one site, for rates over several sites.",
-    "best-mates": "Find the nearest mates in one part of a gallery.",
-    "merge": "Merge the counts of several sites, and print the rates.",
-    "protocols": "List, explain and check protocol cards.",
-    "convert": "Convert a file to another format.",
-    "simulate": "Simulate scores of a population with known truth.",
-    "example": "Write scores of real faces that come with bioeval.",
-}
+#: The headings of the help, in order; a study may have another one, which comes last.
+_HEADINGS = (
+    *("Start", "Decide", "Look into", "Attacks", "Plan", "Re-identification and tracking"),
+    *("Sites", "Data and cards"),
+)
 
-
-#: The commands under the headings of the help, in the order in which they are met.
-HEADINGS = {
-    "Start": ("example", "check", "run", "report"),
-    "Decide": ("threshold", "compare", "epc", "calibration", "fuse"),
-    "Look into": (
-        *("explain", "zoo", "groups", "error-discard", "over-time", "gallery-size"),
-        *("gallery-templates", "conventions"),
+_OWN = (
+    Command("example", "Write scores of real faces that come with bioeval.", "Start", 1, "example"),
+    Command("run", "Evaluate scores or embeddings.", "Start", 3, "run"),
+    Command(
+        "simulate",
+        "Simulate scores of a population with known truth.",
+        "Data and cards",
+        1,
+        "simulate",
     ),
-    "Attacks": ("vulnerability", "epsc", "pad", "morphing"),
-    "Plan": ("workload", "sample-size", "plan"),
-    "Re-identification and tracking": ("gom", "tracking"),
-    "Sites": ("tally", "best-mates", "merge"),
-    "Data and cards": ("simulate", "convert", "protocols"),
-}
+    Command("convert", "Convert a file to another format.", "Data and cards", 2, "convert"),
+    Command(
+        "protocols", "List, explain and check protocol cards.", "Data and cards", 3, "protocols"
+    ),
+)
 
+
+def _headings() -> dict[str, tuple[Command, ...]]:
+    """Return the commands of this package and of the studies under the headings of the help."""
+    listed = [replace(own, home=f"bioeval.cli.{own.home}") for own in _OWN]
+    listed += [command for study in doors().values() for command in study.commands]
+    under: dict[str, list[Command]] = {heading: [] for heading in _HEADINGS}
+    for command in sorted(listed, key=lambda command: command.place):
+        under.setdefault(command.heading, []).append(command)
+    return {heading: tuple(commands) for heading, commands in under.items() if commands}
+
+
+#: The commands under the headings of the help, and all of them by name.
+HEADINGS = _headings()
+COMMANDS = {command.name: command for commands in HEADINGS.values() for command in commands}
 
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
 
-#: Commands that are in a file of another name.
-SHARED_FILES = {
-    HELP_COMMAND: "command",
-    "epsc": "epc",
-    **dict.fromkeys(("gallery-size", "gallery-templates"), "galleries"),
-    **dict.fromkeys(("vulnerability", "pad", "morphing"), "attacks"),
-    **dict.fromkeys(("workload", "sample-size", "plan"), "planning"),
-    **dict.fromkeys(("tally", "best-mates", "merge"), "sites"),
-}
-
 #: Commands that were removed, and what does their work.
 REMOVED = {
-    "extend": "count all scores again: bioeval tally DATA --out FILE",
-    "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
+    name: instead for study in doors().values() for name, instead in study.removed_commands.items()
 }
-
-_NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
-_NO_WIDTH = "bioeval sample-size plans the width of an interval"
-_NO_NOISE = "small counts are left out by --share --min-count N"
 
 #: Options that were removed, by command, and what does their work.
 REMOVED_OPTIONS = {
-    "plan": {
-        **dict.fromkeys(("--price", "--max-hours", "--max-cost"), _NO_PRICE),
-        **dict.fromkeys(("--frr", "--icc", "--far", "--far-icc", "--width"), _NO_WIDTH),
-        "--recalibrate": "this machine is measured in each run",
-    },
-    "tally": dict.fromkeys(
-        ("--epsilon", "--probes-per-person", "--templates-per-person"), _NO_NOISE
-    ),
+    name: options for study in doors().values() for name, options in study.removed_options.items()
 }
 
 #: Options that only other commands have, by command, and what does their work.
-NOT_OPTIONS = {
+NOT_OPTIONS: dict[str, Mapping[str, str]] = {
     "run": {
         "--folds": "--protocol course-kfold has 10 folds of subjects. For 5, write [partition] "
         "folds = 5 in a card (bioeval protocols course-kfold --toml > my.toml copies this card), "
         "or give bioeval threshold --folds 5",
         "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
     },
-    "report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"},
-    "threshold": {"--far": "--target far=X, such as --target far=0.001, chooses by a FAR"},
-    **dict.fromkeys(
-        ("zoo", "over-time", "error-discard", "explain"),
-        {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"},
-    ),
-}
+} | {name: options for study in doors().values() for name, options in study.not_options.items()}
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -147,8 +105,8 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        file = SHARED_FILES.get(cmd_name, cmd_name.replace("-", "_"))
-        found = vars(importlib.import_module(f"bioeval.cli.{file}")).values()
+        home = COMMANDS[cmd_name].home if cmd_name in COMMANDS else "bioeval.cli.command"
+        found = vars(importlib.import_module(home)).values()
         return next(x for x in found if isinstance(x, click.Command) and x.name == cmd_name)
 
     def resolve_command(
@@ -188,9 +146,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings, without importing them."""
         widest = max(map(len, COMMANDS))
-        for heading, names in HEADINGS.items():
+        for heading, commands in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(f"{x:{widest}}", COMMANDS[x]) for x in names])
+                formatter.write_dl([(f"{x.name:{widest}}", x.does) for x in commands])
 
 
 def _command_for(word: str) -> str:

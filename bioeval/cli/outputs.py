@@ -124,7 +124,7 @@ def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -
     Return remarks on what could not be shown.
     """
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.views.page.write import report
+    from bioeval.studies.page.page import report
 
     given = click.get_current_context().meta.get(COMMAND_LINE, [])
     # Names of files, without the folders of this machine.

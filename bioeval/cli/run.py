@@ -386,7 +386,7 @@ def command(
             tree = with_failures(tree, **failures)
         pairs = None
         if worst is not None:
-            from bioeval.evaluation.worst_pairs import compared, worst_pairs
+            from bioeval.studies.worst_pairs.worst_pairs import compared, worst_pairs
 
             stages("listing the worst pairs")
             pairs = worst_pairs(compared(scores, resolved), worst, progress=stages.counting)

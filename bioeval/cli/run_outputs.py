@@ -16,9 +16,9 @@ from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.cli.study_command import columns_over, rows_of, scalars
-from bioeval.evaluation.data_check import check_data
-from bioeval.evaluation.reid import apply_convention
 from bioeval.results.support import KIND_DOUBT
+from bioeval.studies.check.check_data import check_data
+from bioeval.studies.reid.reid import apply_convention
 from bioeval.views.tables import (
     CHOSEN,
     alarms,
@@ -28,9 +28,9 @@ from bioeval.views.tables import (
     report_ranks,
     warnings,
 )
-from bioeval.views.tables.folds import has_folds
 from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.sections import precision_of_queries
+from bioeval.views.tasks import has_folds
 from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:
@@ -206,8 +206,8 @@ class Evaluation:
             return
         from matplotlib.figure import Figure
 
+        from bioeval.studies.worst_pairs.plots import WorstPairsDisplay
         from bioeval.views.plots.save import save
-        from bioeval.views.plots.worst_pairs import WorstPairsDisplay
 
         column, place = self._images.get("images"), self._images.get("image_folder", ".")
         display = WorstPairsDisplay.from_results(

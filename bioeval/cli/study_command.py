@@ -85,10 +85,10 @@ def checked(
     NoResultError
         If no task has a result.
     """
-    from bioeval.evaluation.data_check import with_kind_finding
+    from bioeval.studies.check.check_data import with_kind_finding
     from bioeval.views.tables import datasets
-    from bioeval.views.tables.folds import has_folds
     from bioeval.views.tables.sections import section
+    from bioeval.views.tasks import has_folds
 
     found = dict(datasets(tree))
     if has_folds(tree):
@@ -121,7 +121,7 @@ def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
 
 def _why(scores: Scores, protocol: str | Protocol) -> str:
     """Return the first error that the check of the data finds; empty without any."""
-    from bioeval.evaluation.data_check import check_data
+    from bioeval.studies.check.check_data import check_data
 
     if scores.layout == "top-k":
         return ""

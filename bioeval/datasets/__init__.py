@@ -5,4 +5,4 @@
 
 from bioeval.base.lazy import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__ = lazy_names(__spec__)

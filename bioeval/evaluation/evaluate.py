@@ -29,10 +29,10 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
 
@@ -91,7 +91,7 @@ def evaluate(
         Of a card with folds, ``/folds/verification/single`` and so on, as
         :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
         them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
-        ``/mean/...``, as ``mean_over_galleries`` of ``bioeval.results.galleries`` gives it.
+        ``/mean/...``, as ``mean_over_galleries`` of ``bioeval.studies.galleries.results`` gives it.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def scalars_of(
         )
     automatic = protocol == "auto"
     if is_small(scores):  # the steps around counting, which the kernel for partitions spares
-        from bioeval.evaluation.counted_together import scalars_together
+        from bioeval.studies.summaries.counted_together import scalars_together
 
         found = scalars_together(scores, card, options, automatic=automatic)
         if found is not None:
@@ -271,7 +271,7 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    from bioeval.results.galleries import mean_over_galleries
+    from bioeval.studies.galleries.results import mean_over_galleries
 
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
@@ -312,7 +312,7 @@ def _count(
 def _evaluate_folds(
     scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
-    from bioeval.evaluation.cross.evaluation import evaluate_folds
+    from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:
@@ -353,7 +353,7 @@ def _evaluate_lists(
     elif options.interval is not None:
         scores.require_matrix()
     if card.gom is not None:
-        from bioeval.evaluation.reid import lists_gom
+        from bioeval.studies.reid.reid import lists_gom
 
         given = {"max_rank": options.max_rank}
         taus = options.thresholds if tasks == {"gom"} else None
@@ -375,10 +375,10 @@ def _evaluate_lists(
 
 def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:
     """Evaluate top-K lists by a convention of re-identification."""
-    from bioeval.evaluation.reid import refuse_thresholds
-    from bioeval.protocol.reid import convention_of
-    from bioeval.results.top_k import TOP_K, reid_of_lists
     from bioeval.stats.query_means import query_mean_intervals
+    from bioeval.studies.lists.results import TOP_K, reid_of_lists
+    from bioeval.studies.reid.convention import convention_of
+    from bioeval.studies.reid.reid import refuse_thresholds
 
     if options.thresholds is not None:
         refuse_thresholds()

@@ -34,12 +34,12 @@ from bioeval.results.identification import ImpostorProbes, Unmated, impostor_pro
 from bioeval.results.words import in_one_precision
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval
+from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
@@ -227,7 +227,7 @@ def lists_open_set(
     scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
 ) -> xr.Dataset:
     """Return open-set identification of top-K lists, with bounds where they end."""
-    from bioeval.results.cut_lists import open_set_of_lists
+    from bioeval.studies.lists.cut_lists import open_set_of_lists
 
     return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
@@ -346,7 +346,7 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
-    from bioeval.tallies.judged import AttemptsWithin, attempts_within
+    from bioeval.studies.sites.judged import AttemptsWithin, attempts_within
 
     over, thresholds = ("threshold",), found["threshold"].values
     unit = "multi" if tally.rank_unit == "subject" else "single"

@@ -11,10 +11,10 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice
 from bioeval.base.scalars import COMPARED, Name
-from bioeval.evaluation.compared_measures import PairedMeasure
 from bioeval.results.dataset import Variables
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.compare.measures import PairedMeasure
 
 MARGINS = {
     "margin": Name("largest difference that does not matter, set beforehand; NaN without one"),

@@ -16,11 +16,11 @@ from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
-from bioeval.protocol.reid import camera_warnings, convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.reid.convention import camera_warnings, convention_of
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.point_search import (
@@ -43,8 +43,8 @@ from bioeval.tallies.thresholds import check_extra, check_thresholds, to_interna
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
-    from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
-    from bioeval.tallies.row_digests import RowDigestJob
+    from bioeval.studies.reid.jobs import GomJob, RetrievalJob
+    from bioeval.studies.sites.row_digests import RowDigestJob
 
 # The node of the mean over galleries.
 MEAN = "mean"
@@ -116,8 +116,8 @@ class Plan:
         self.retrieval: RetrievalJob | None = None
         self.gom: GomJob | None = None
         if card.reid is not None:
-            from bioeval.evaluation.reid import retrieval_thresholds
-            from bioeval.tallies.reid_jobs import RetrievalJob
+            from bioeval.studies.reid.jobs import RetrievalJob
+            from bioeval.studies.reid.reid import retrieval_thresholds
 
             rules = convention_of(card, max_rank=options.max_rank)
             alone = _searches_only(card) and card.gom is None
@@ -126,7 +126,7 @@ class Plan:
             taus = retrieval_thresholds(given_taus, "re-identification")
             self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
         if card.gom is not None:
-            from bioeval.evaluation.reid import plan_gom
+            from bioeval.studies.reid.reid import plan_gom
 
             given = {"max_rank": options.max_rank}
             own = options.thresholds if _searches_only(card) else None
@@ -134,7 +134,7 @@ class Plan:
             self.gom_options = asdict(found)
             del self.gom_options["per_query"]
         if set(card.tasks) & _SEARCHES and not _searches_only(card):
-            from bioeval.tallies.reid_jobs import kept_scores
+            from bioeval.studies.reid.jobs import kept_scores
 
             # The other tasks have the comparisons that the queries have.
             scores = kept_scores(scores, convention_of(card, ("reid", "gom")))

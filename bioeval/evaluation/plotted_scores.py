@@ -12,21 +12,21 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
-from bioeval.evaluation.protocol_tally import Tally
-from bioeval.evaluation.reid import apply_convention, gom
 from bioeval.results.dataset import build
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
-from bioeval.results.reid import GOM
-from bioeval.scores.attacks import without_attacks
 from bioeval.scores.blocks import BlockReader, as_distances, as_row, require_subjects
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
-from bioeval.scores.top_k import are_lists
+from bioeval.studies.attacks.scores import without_attacks
+from bioeval.studies.check.counts import attempted
+from bioeval.studies.lists.scores import are_lists
+from bioeval.studies.reid.reid import apply_convention, gom
+from bioeval.studies.reid.results import GOM
+from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.data_scan import attempted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import VerificationJob

@@ -15,10 +15,10 @@ from bioeval.results.dataset import Scalars
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
     from bioeval.stats.options import IntervalOptions
+    from bioeval.studies.galleries.random_galleries import GalleryTally
+    from bioeval.studies.reid.counts import GomTally, ReidTally
+    from bioeval.studies.sites.folded import Folded
     from bioeval.tallies.counts import TaskTally
-    from bioeval.tallies.folded import Folded
-    from bioeval.tallies.random_galleries import GalleryTally
-    from bioeval.tallies.reid_counts import GomTally, ReidTally
 
     Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
 
@@ -73,25 +73,25 @@ class TaskCounts:
             case "identification", _:
                 from bioeval.results.identification import closed_set_dataset as make
             case "galleries", "open_set":
-                from bioeval.results.galleries import open_set_expected as make
+                from bioeval.studies.galleries.results import open_set_expected as make
             case "galleries", _:
-                from bioeval.results.galleries import closed_set_expected as make
+                from bioeval.studies.galleries.results import closed_set_expected as make
             case "folded verification", _:
-                from bioeval.results.folded import folded_verification as make
+                from bioeval.studies.sites.results import folded_verification as make
             case "folded identification", "open_set":
-                from bioeval.results.folded import folded_open_set as make
+                from bioeval.studies.sites.results import folded_open_set as make
             case "folded identification", _:
-                from bioeval.results.folded import folded_closed_set as make
+                from bioeval.studies.sites.results import folded_closed_set as make
             case "folded queries", _:
-                from bioeval.results.folded import folded_queries
+                from bioeval.studies.sites.results import folded_queries
 
                 return folded_queries(tally)
             case "reid", _:
-                from bioeval.results.reid import ReidOptions, reid_dataset
+                from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
                 return reid_dataset(tally, ReidOptions(**self.options))
             case _:
-                from bioeval.results.reid import GomOptions, gom_dataset
+                from bioeval.studies.reid.results import GomOptions, gom_dataset
 
                 return gom_dataset(tally, GomOptions(**self.options))
         return make(tally, **self.options)
@@ -117,7 +117,8 @@ class TaskCounts:
         subjects = reader.scores.probe_people if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
         if tally.form in ("reid", "gom"):
-            from bioeval.results.reid import (
+            from bioeval.stats.query_means import query_mean_intervals
+            from bioeval.studies.reid.results import (
                 GOM,
                 REID,
                 GomOptions,
@@ -125,7 +126,6 @@ class TaskCounts:
                 gom_measures,
                 reid_measures,
             )
-            from bioeval.stats.query_means import query_mean_intervals
 
             subjects = job.lists.people if options.by_subject else None
             if tally.form == "reid":

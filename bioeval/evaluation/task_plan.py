@@ -16,15 +16,15 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, require_drawable
+from bioeval.studies.galleries.drawn import Drawn, parse_drawn, require_drawable
 from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
-    from bioeval.tallies.random_galleries import GalleryJob
-    from bioeval.tallies.shared_mates import SharedRanksJob
+    from bioeval.studies.galleries.random_galleries import GalleryJob
+    from bioeval.studies.sites.shared_mates import SharedRanksJob
 
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
@@ -82,7 +82,7 @@ class TaskPlanner:
             if open_set:
                 options["thresholds"] = self.thresholds
             return TaskPlan(self._ranked(task), options)
-        from bioeval.tallies.random_galleries import GalleryJob, grid_over
+        from bioeval.studies.galleries.random_galleries import GalleryJob, grid_over
 
         require_drawable(self.reader.scores, drawn, task.rank_unit, task.fusion)
         grid = grid_over(self.reader, self.thresholds) if open_set else np.empty(0)
@@ -109,9 +109,9 @@ def sampled_identification(
 
     `job` is that of the exact mean, `options` those of its result.
     """
-    from bioeval.results.galleries import sampled_dataset
     from bioeval.results.identification import closed_set_dataset, open_set_dataset
-    from bioeval.tallies.random_galleries import SampledJob
+    from bioeval.studies.galleries.random_galleries import SampledJob
+    from bioeval.studies.galleries.results import sampled_dataset
 
     note = options["note"]
     options = {k: v for k, v in options.items() if k != "note"}

@@ -11,4 +11,4 @@ version of NumPy.
 
 from bioeval.base.lazy import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__ = lazy_names(__spec__)

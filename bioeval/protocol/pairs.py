@@ -14,10 +14,10 @@ import numpy as np
 from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.protocol import load
 from bioeval.protocol.fields import fields_of
-from bioeval.protocol.reid import Convention
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
+from bioeval.studies.reid.convention import Convention
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:

@@ -10,8 +10,8 @@ import numpy as np
 
 from bioeval.base.scalars import Scalar
 from bioeval.results.dataset import rate
+from bioeval.studies.reid.counts import MatchLists
 from bioeval.tallies.identification_job import place_weights
-from bioeval.tallies.reid_counts import MatchLists
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
 AP_FORMS: tuple[ApForm, ...] = get_args(ApForm)

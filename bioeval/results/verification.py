@@ -181,12 +181,13 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             warnings.append(
                 f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
                 "lie within the bounds ..._at_least and ..._at_most; "
-                "bioeval.evaluation.tally.refine_tally finds them in the scores"
+                "bioeval.studies.sites.tally.refine_tally finds them in the scores"
             )
     else:
         warnings.append(
             "operating points need a second pass over the scores "
-            "(bioeval.evaluation.tally.refine_tally), or scores kept during counting (`points`); "
+            "(bioeval.studies.sites.tally.refine_tally), or scores kept during counting "
+            "(`points`); "
             "EER and AUC lie within the bounds eer_at_least..eer_at_most and "
             "auc_at_least..auc_at_most"
         )

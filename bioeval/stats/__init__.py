@@ -14,4 +14,4 @@ sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero
 
 from bioeval.base.lazy import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__ = lazy_names(__spec__)

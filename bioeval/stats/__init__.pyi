@@ -14,5 +14,8 @@ from bioeval.stats.bootstrap import (
     mansfield_wayman as mansfield_wayman,
     subject_bootstrap as subject_bootstrap,
 )
-from bioeval.stats.folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from bioeval.stats.options import METHODS as METHODS, Interval as Interval
+from bioeval.studies.folds.intervals import (
+    RepeatedMean as RepeatedMean,
+    nadeau_bengio as nadeau_bengio,
+)

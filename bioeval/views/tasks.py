@@ -185,3 +185,8 @@ def value_of(dataset: xr.Dataset, name: str) -> float | None:
     if name not in dataset or dataset[name].ndim:
         return None
     return float(dataset[name].item())
+
+
+def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
+    """Whether these are results over folds."""
+    return any("fold" in dataset.dims for _, dataset in datasets(tree))

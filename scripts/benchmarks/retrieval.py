@@ -13,9 +13,9 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.series import Tell
 from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 from benchmarks.timing import Contender, interleaved
-from bioeval.evaluation.reid import gom, reid
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
+from bioeval.studies.reid.reid import gom, reid
 
 #: Identities and cameras, as in Market-1501.
 IDENTITIES, CAMERAS = 751, 6

@@ -19,10 +19,10 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
 from bioeval.evaluation.evaluate import evaluate, summary
-from bioeval.evaluation.summaries import summaries
-from bioeval.evaluation.tally import tally
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
+from bioeval.studies.sites.tally import tally
+from bioeval.studies.summaries.summaries import summaries
 
 Tell = Callable[[str], None]
 

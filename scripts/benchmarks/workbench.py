@@ -19,9 +19,9 @@ from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.tally import tally
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
+from bioeval.studies.sites.tally import tally
 
 #: Scores of the programs that loop in Python, or build every pair, at most.
 FEW = 200_000

@@ -14,9 +14,9 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.evaluation.cross import parts
 from bioeval.partition import ProbeGallerySplit, SubjectKFold
 from bioeval.protocol import load
+from bioeval.studies.folds import parts
 
 TARGETS = [0.2, 0.0, 1.0]
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.evaluation import protocol_tally as tallying
-from bioeval.evaluation.tally import refine_tally
 from bioeval.scores import blocks
+from bioeval.studies.sites import protocol_tally as tallying
+from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import kept_points, sweep as sweeping
 
 RELAXED = settings(

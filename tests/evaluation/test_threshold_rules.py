@@ -11,8 +11,8 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.evaluation.explanation import step_by_step
-from bioeval.results.reid import gom_from_curves
+from bioeval.studies.explain.explain import step_by_step
+from bioeval.studies.reid.results import gom_from_curves
 from bioeval.tallies.threshold_rules import parse_rule
 
 KINDS = ("distance", "similarity")

@@ -20,7 +20,9 @@ from bioeval.kernels.compiled import Compilations
 
 PROGRAM = """
 import numba
-from bioeval.kernels import compiled, overlaps, ranks
+from bioeval.kernels import compiled
+from bioeval.studies.tracking import kernel as overlaps
+from bioeval.kernels import ranks
 print(compiled.CACHE)
 assert compiled.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
 """

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from benchmarks import read_kernel as read
 
-from bioeval.kernels import count, subject_sums, sweep
+from bioeval.kernels import count, sweep
 from bioeval.kernels.argument_groups import CellWindow
+from bioeval.studies.zoo import kernel as subject_sums
 from bioeval.tallies.cells import CellGrid
 
 # Packed instructions, and the registers that they must stand with: several scores at a time.

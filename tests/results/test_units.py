@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.evaluation.tally import refine_tally
+from bioeval.studies.sites.tally import refine_tally
 
 UNITS = ("impostor_pairs", "subjects", "disjoint_pairs", "genuine_subjects", "impostor_subjects")
 

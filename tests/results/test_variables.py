@@ -12,24 +12,24 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
-from bioeval.evaluation.compare import COMPARISON
-from bioeval.evaluation.cross.repeat import REPEATED
-from bioeval.evaluation.cross.results import CROSS
-from bioeval.evaluation.cross.threshold_study import STUDY
-from bioeval.evaluation.error_discard import ERROR_DISCARD
-from bioeval.evaluation.expected_performance import EPC, EPSC
-from bioeval.evaluation.gallery_size import GALLERY_SIZE
-from bioeval.evaluation.group_rates import GROUPS
 from bioeval.evaluation.identification import RANKS
-from bioeval.evaluation.over_time import AGEING, OVER_TIME
-from bioeval.evaluation.vulnerability import VULNERABILITY
-from bioeval.evaluation.worst_pairs import WORST_PAIRS
-from bioeval.mot.evaluate import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
-from bioeval.results.reid import GOM, REID
 from bioeval.results.threshold_lookup import AT
-from bioeval.results.top_k import TOP_K
-from bioeval.results.zoo import ZOO
+from bioeval.studies.attacks.vulnerability import VULNERABILITY
+from bioeval.studies.compare.compare import COMPARISON
+from bioeval.studies.epc.epc import EPC, EPSC
+from bioeval.studies.folds.repeat import REPEATED
+from bioeval.studies.folds.results import CROSS
+from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
+from bioeval.studies.groups.group_rates import GROUPS
+from bioeval.studies.lists.results import TOP_K
+from bioeval.studies.quality.error_discard import ERROR_DISCARD
+from bioeval.studies.reid.results import GOM, REID
+from bioeval.studies.thresholds.threshold_study import STUDY
+from bioeval.studies.time.over_time import AGEING, OVER_TIME
+from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
+from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
+from bioeval.studies.zoo.results import ZOO
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.results.reid import gom_from_curves
+from bioeval.studies.reid.results import gom_from_curves
 
 
 def naive_kendall(x: list[float], y: list[float]) -> float:

@@ -19,8 +19,12 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.cli import main
-from bioeval.protocol.reid import convention_of
-from bioeval.results.reid import (
+from bioeval.stats.bootstrap import open_limits, subject_weights
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
+from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.jobs import GomJob, RetrievalJob
+from bioeval.studies.reid.results import (
     GOM,
     REID,
     GomOptions,
@@ -30,10 +34,6 @@ from bioeval.results.reid import (
     reid_dataset,
     reid_measures,
 )
-from bioeval.stats.bootstrap import open_limits, subject_weights
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
-from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 
 REPLICATES = 7
 OPTIONS = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bioeval.tallies.paired import layers
+from bioeval.studies.compare.counts import layers
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
 from bioeval.base.scalars import RATES_OF, VERIFICATION_SCALARS
-from bioeval.evaluation.tally import refine_tally
+from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

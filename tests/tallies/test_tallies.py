@@ -19,9 +19,9 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.evaluation.tally import refine_tally
 from bioeval.scores import blocks
 from bioeval.scores.formats.archive import ArchiveWriter
+from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import CellCounter, ThresholdCounter

@@ -20,11 +20,11 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.evaluation.explanation import step_by_step
-from bioeval.evaluation.tally import refine_tally
 from bioeval.results.failures import with_failures
-from bioeval.results.galleries import mean_over_galleries
-from bioeval.results.reid import gom_from_curves
+from bioeval.studies.explain.explain import step_by_step
+from bioeval.studies.galleries.results import mean_over_galleries
+from bioeval.studies.reid.results import gom_from_curves
+from bioeval.studies.sites.tally import refine_tally
 from bioeval.views.tables.html import as_html
 from bioeval.views.tables.layout import grid, indented, plain_table
 from bioeval.views.tables.registry import table_of

@@ -26,6 +26,7 @@ from bioeval.base.version import __version__
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.galleries.random_galleries import FixedSums
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import (
     ConcatenatedRows,
@@ -35,7 +36,6 @@ from bioeval.tallies.parts import (
     RowRangeCounts,
     TreeSums,
 )
-from bioeval.tallies.random_galleries import FixedSums
 
 # Bytes that are read together.
 _PIECE = 1 << 24

@@ -39,7 +39,6 @@ from bioeval.scores.formats.named_arrays import (
     nothing_found,
     reid_layout,
 )
-from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.formats.trials import (
     FoundPairs,
     find_pairs,
@@ -51,7 +50,8 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores, are_lists
+from bioeval.studies.lists.files import from_zero
+from bioeval.studies.lists.scores import TopKScores, are_lists
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:

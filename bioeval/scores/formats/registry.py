@@ -1,6 +1,6 @@
 """The registry of formats: every file that is read into scores, and those that are written.
 
-A new format is one file beside this one that defines a ``FORMAT``, and one line in `_HOMES`.
+A new format is one file beside this one that defines a ``FORMAT``, and one line in `_NAMES`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
+from bioeval.base.study import doors
 from bioeval.scores.formats import bee, stores, tables
 from bioeval.scores.formats.files import (
     COMPRESSED,
@@ -30,8 +31,9 @@ from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
-#: The files of formats. Where several formats recognise a file, the first one reads it.
-_HOMES = (
+#: The modules of formats. Where several formats recognise a file, the first one reads it; those of
+#: studies come before the lists of pairs, which recognise nearly every table.
+_NAMES = (
     "npz",
     "npy",
     "mat",
@@ -40,10 +42,13 @@ _HOMES = (
     "tables",
     "bee",
     "wide_tables",
-    "top_k",
-    "pair_lists",
 )
-_MODULES = [importlib.import_module(f"bioeval.scores.formats.{name}") for name in _HOMES]
+_HOMES = (
+    *(f"bioeval.scores.formats.{name}" for name in _NAMES),
+    *(home for study in doors().values() for home in study.formats),
+    "bioeval.scores.formats.pair_lists",
+)
+_MODULES = [importlib.import_module(home) for home in _HOMES]
 FORMATS: tuple[Format, ...] = tuple(
     form for module in _MODULES for form in getattr(module, "FORMATS", None) or (module.FORMAT,)
 )

@@ -16,7 +16,7 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
-from bioeval.evaluation.gallery_parts import best_mates
+from bioeval.studies.sites.gallery_parts import best_mates
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.sweep import SweepWork

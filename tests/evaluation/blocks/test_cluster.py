@@ -20,7 +20,7 @@ from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterExecutor
 from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.evaluation.gallery_parts import best_mates
+from bioeval.studies.sites.gallery_parts import best_mates
 from bioeval.tallies.sweep import SweepWork
 from tests.optional import optional_import
 
@@ -40,8 +40,8 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
-    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_CELLS", 0)
-    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_ROWS", 16)
+    monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_CELLS", 0)
+    monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_ROWS", 16)
 
 
 def embeddings(seed=0):

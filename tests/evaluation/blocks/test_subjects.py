@@ -14,14 +14,14 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.evaluation.group_rates import _ByGroup
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
-from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies import subject_sums
+from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.groups.group_rates import _ByGroup
+from bioeval.studies.zoo import counts as subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.paired import unpaired_attempts
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
@@ -78,7 +78,7 @@ CALLS = {
 
 def in_blocks(monkeypatch):
     """Let blocks be of single rows, sums of three, and no attempts by group be listed."""
-    monkeypatch.setattr("bioeval.evaluation.groups.LISTED", 0)
+    monkeypatch.setattr("bioeval.studies.groups.groups.LISTED", 0)
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", 3)
@@ -112,7 +112,7 @@ def test_many_attempts_are_compared_on_thresholds_in_any_blocks(monkeypatch):
     a, b = systems()["gallery"]
     for where in ("paired.EXACT_ATTEMPTS", "by_subject.EXACT", "by_subject._FEW"):
         monkeypatch.setattr(f"bioeval.tallies.{where}", 20)
-    monkeypatch.setattr("bioeval.evaluation.compared_measures.EXACT_ATTEMPTS", 20)
+    monkeypatch.setattr("bioeval.studies.compare.measures.EXACT_ATTEMPTS", 20)
     expected = be.compare(a, b, replicates=100)
     in_blocks(monkeypatch)
     with computed_by(BlockEngine(Shuffled({3, 4, 11}, [2, 0, 1], [True]))):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.mot.inputs import NEEDED, read_rows
 from bioeval.protocol.fields import read_file
 from bioeval.scores.formats.files import decoded_lines
 from bioeval.scores.formats.text_table import open_text
+from bioeval.studies.tracking.inputs import NEEDED, read_rows
 
 ENDS = {
     "LF": ["\n"],

@@ -1,0 +1,132 @@
+"""The door of a room: what a study offers to the rest, as plain data.
+
+A study is a folder of :mod:`bioeval.studies` with a ``STUDY`` in its ``__init__.py``, which imports
+nothing but this module. The commands, their headings and examples, the public names, the plots, the
+tables and the formats of all studies are listed from these doors: the core names no study.
+
+Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.studies.zoo.plots``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Needs = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(repr=False, eq=False)
+class Command:
+    """A command, ``bioeval NAME``."""
+
+    name: str
+    does: str  # one line of the help
+    heading: str  # of the help, under which it stands
+    place: int = 50  # there: smaller numbers come first
+    home: str = "command"  # the module in which it is defined
+
+
+@dataclass(repr=False, eq=False)
+class Plot:
+    """One plot, ``be.plot.<name>``."""
+
+    name: str  # of the public function
+    display: str  # the name of its display class
+    home: str  # the module in which both are defined
+    result: str  # the public function whose result it draws
+    needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
+    #: The stem of each file that ``save_all`` writes, with the options of the plot.
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    one_system: bool = False  # whether each file shows one system
+    #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
+    #: and ``save_all`` draws no others.
+    prefer: str = ""
+
+    def load(self) -> Any:
+        """Return the display class."""
+        return getattr(importlib.import_module(self.home), self.display)
+
+
+def along(dim: str, *names: str) -> Needs:
+    """Return the needs of a plot of variables along one dimension."""
+    return {name: (dim,) for name in names}
+
+
+@dataclass(repr=False, eq=False)
+class View:
+    """How the results of a study are shown: by blocks, or by a class of its own."""
+
+    tasks: tuple[str, ...]  # with one of which the attribute `task` begins
+    home: str
+    name: str = "blocks"  # of the function that yields blocks, or of the class
+    dim: str = ""  # or a dimension that only these results have
+    of: str = ""  # or the class of results that are no datasets
+    needs: str = ""  # a variable without which the result is shown as a task
+    is_class: bool = False
+    reworded: bool = True  # whether the class takes `reword`
+    several: bool = False  # whether several results share one table
+    named_by: str = ""  # attribute with the name of the only result; empty: it needs no name
+    lines: bool = False  # whether its text is plain lines, of one width in each terminal
+    rates: str = "verification"  # what its rates are of
+    whole: bool = False  # whether the class takes the tree of all tasks, if no other view fits one
+    in_rows: bool = False  # whether a row for each system may stand for it in a paper
+
+    def fits(self, dataset: xr.Dataset) -> bool:
+        """Whether a dataset is a result of this study."""
+        begins = self.tasks and str(dataset.attrs.get("task", "")).startswith(self.tasks)
+        return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Study:
+    """What a study offers."""
+
+    #: The public names, ``be.NAME``, of each module.
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    other_names: Mapping[str, str] = field(default_factory=dict)  # ``be.groups`` of ``be.by_group``
+    former_names: Mapping[str, str] = field(default_factory=dict)  # see :mod:`bioeval.base.lazy`
+    commands: tuple[Command, ...] = ()
+    #: Purposes and command lines, one above the other; a blank line before the next command's.
+    examples: str = ""
+    #: Options that were removed, and those that only other commands have, by command.
+    removed_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    not_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    removed_commands: Mapping[str, str] = field(default_factory=dict)
+    plots: tuple[Plot, ...] = ()
+    views: tuple[View, ...] = ()
+    formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
+    needs: tuple[str, ...] = ()  # the other studies that it uses
+
+    def stand_in(self, package: str) -> Study:
+        """Give its modules their full names; return it."""
+        offers: tuple[Command | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
+        for offer in offers:
+            offer.home = f"{package}.{offer.home}"
+        self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
+        self.formats = tuple(f"{package}.{home}" for home in self.formats)
+        return self
+
+
+@functools.cache
+def doors() -> Mapping[str, Study]:
+    """Return the door of each study, by the name of its folder, in alphabetical order."""
+    import bioeval.studies as folder
+
+    names = [
+        entry.name
+        for place in folder.__path__
+        for entry in os.scandir(place)
+        if entry.is_dir() and not entry.name.startswith("_")
+    ]
+    found = {}
+    for name in sorted(names):
+        package = f"{folder.__name__}.{name}"
+        found[name] = importlib.import_module(package).STUDY.stand_in(package)
+    return found

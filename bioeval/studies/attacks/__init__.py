@@ -1,0 +1,116 @@
+"""Presentation attacks: vulnerability, detection and morphing."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
+    commands=(
+        Command(
+            "vulnerability", "Evaluate how often presentation attacks are accepted.", "Attacks", 1
+        ),
+        Command("pad", "Evaluate presentation attack detection: APCER, BPCER.", "Attacks", 3),
+        Command("morphing", "Evaluate morphing attacks: MMPMR, attack potential.", "Attacks", 4),
+    ),
+    examples="""
+# Evaluate rows that are marked as attacks
+bioeval vulnerability attacked.npz
+# Evaluate a second file of attacks
+bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
+# Write results and plots
+bioeval vulnerability attacked.npz --out attacked --plots
+# Write a page
+bioeval vulnerability attacked.npz --report attacked.html
+
+# Evaluate a list of detection scores
+bioeval pad pad.csv
+# Choose the threshold on development data
+bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
+# Use the threshold of equal errors, with intervals
+bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
+# Take APCER over the species up to an attack potential
+bioeval pad pad.csv --potential print=1,mask=3 --most 1
+# Use one threshold; print JSON
+bioeval pad pad.csv --threshold 0.5 --json
+# Write results and plots
+bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
+
+# Evaluate morphs at a threshold
+bioeval morphing morphs.npz --threshold 0.4
+# Choose the threshold on bona fide scores
+bioeval morphing morphs.npz --bona-fide scores.npz --threshold far=0.001
+# Evaluate two systems; write results and plots
+bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
+""",
+    plots=(
+        Plot(
+            "attack_det",
+            "AttackDetDisplay",
+            "plots",
+            "be.vulnerability",
+            (
+                {
+                    "iapar_of_species": ("threshold", "species"),
+                    "far": ("threshold",),
+                    "frr": ("threshold",),
+                },
+            ),
+            {"attack-det": {}},
+            one_system=True,
+        ),
+        Plot(
+            "iapar",
+            "IaparDisplay",
+            "plots",
+            "be.vulnerability",
+            (
+                {
+                    "iapar_of_species": ("threshold", "species"),
+                    "far": ("threshold",),
+                    "frr": ("threshold",),
+                },
+            ),
+            {"iapar": {}},
+            one_system=True,
+        ),
+        Plot(
+            "attack_scores",
+            "AttackScoresDisplay",
+            "plots",
+            "be.vulnerability",
+            (along("threshold", "ga", "fa", "ia"),),
+            {"attack-scores": {}},
+            one_system=True,
+        ),
+        Plot(
+            "pad_det",
+            "PadDetDisplay",
+            "plots",
+            "be.pad",
+            (along("threshold", "apcer", "bpcer"),),
+            {"pad-det": {}},
+        ),
+        Plot(
+            "apcer",
+            "ApcerDisplay",
+            "plots",
+            "be.pad",
+            ({"apcer_of_species": ("threshold", "species"), "bpcer": ("threshold",)},),
+            {"apcer": {}},
+            one_system=True,
+        ),
+        Plot(
+            "attack_potential",
+            "AttackPotentialDisplay",
+            "plots",
+            "be.morphing",
+            ({"map": ("attempts", "systems")},),
+            {"attack-potential": {}},
+            one_system=True,
+        ),
+    ),
+    views=(
+        View(("presentation attack",), "pad"),
+        View(("vulnerability",), "vulnerability"),
+        View(("morphing",), "morphing"),
+    ),
+)

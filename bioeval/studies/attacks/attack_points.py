@@ -1,0 +1,445 @@
+"""Counts of genuine, impostor and attack attempts, the points of all three, and their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import require_memory
+from bioeval.base.random import seed_sequence
+from bioeval.base.scalars import Name
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.results.dataset import Variables, rate
+from bioeval.results.verification import grid_of
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import (
+    confidence_limits,
+    rate_limits,
+    ratio,
+    sample_of,
+    subject_weights,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, few_people, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import error_columns, frr_columns
+from bioeval.studies.attacks.counts import AttackAttempts
+from bioeval.studies.attacks.intervals import crossings, sampled_points
+from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.counters import CellCounter, ImpostorBlock
+from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.point_search import (
+    FEW,
+    FewScores,
+    Finder,
+    ImpostorSweep,
+    PointFinder,
+    take_second_passes,
+)
+from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
+from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_job import VerificationJob
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Where the points of attacks are expected among the impostor scores of a pilot."""
+
+    attacks: AttackAttempts
+    weights: np.ndarray
+    impostors: int  # about as many attempts
+
+    def __call__(self, pilot: Pilot) -> Iterator[np.ndarray]:
+        """Yield the cells of the EER against all negatives, and those of the least cost."""
+        number = max(int(self.attacks.number.sum()), 1)
+        accepted = np.searchsorted(self.attacks.pooled, pilot.grid.edges, side="right")
+        share, (tar, non, spf) = self.impostors / (self.impostors + number), self.weights
+        negatives = share * pilot.far + (1 - share) * accepted / number
+        error = share * pilot.error_of(pilot.accepted, pilot.far)
+        yield pilot.crossing(negatives - pilot.frr, error)
+        yield pilot.optimum(lambda far, frr: tar * frr + non * far + spf * accepted / number)
+
+
+@dataclass(eq=False)
+class CountedBonaFide:
+    """Bona fide attempts as counted, and how their impostor scores are swept again."""
+
+    tally: VerificationTally
+    job: VerificationJob
+    reader: BlockReader
+    sweep: Any
+    about: Provenance
+    options: Mapping[str, str]
+
+    @property
+    def attempts(self) -> Attempts:
+        """Genuine scores and impostor counts in cells."""
+        genuine = self.tally.genuine.astype(np.float64)
+        return Attempts.of_cells(genuine, self.tally.impostor, self.tally.missed)
+
+    def finder(
+        self,
+        tally: VerificationTally,
+        wanted: PointsWanted,
+        kept: SecondPass | None,
+        *more: ImpostorBlock,
+    ) -> Finder:
+        """Return what finds points among these scores and more, from those that were kept on."""
+        if tally.impostor.total <= FEW or not self.tally.impostor.total:  # `more` is all there is
+            return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
+        return PointFinder(tally, wanted, symmetric=None, second_pass=kept)
+
+
+def count_bona_fide(
+    bona_fide: Scores,
+    passing: np.ndarray | None,
+    options: Mapping[str, str],
+    thresholds: Any,
+    progress: Progress | None,
+    expected: Expected | None = None,
+) -> CountedBonaFide:
+    """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
+
+    Scores are kept where the points of attacks are `expected`, too.
+    """
+    view, missed = bona_fide, (0, 0)
+    none_passes = passing is not None and not passing.any()
+    if passing is not None and not passing.all():
+        rejected = bona_fide.select(probes=np.flatnonzero(~passing))
+        reader = BlockReader(rejected)
+        job = VerificationJob(reader, **options)
+        (tally,) = run_jobs(reader, [job])
+        missed = len(tally.genuine), tally.impostor.total
+        view = bona_fide if none_passes else bona_fide.select(probes=np.flatnonzero(passing))
+    reader = BlockReader(view)
+    job = VerificationJob(reader, thresholds=thresholds, **options)
+    job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
+    (tally,) = run_jobs(reader, [job], progress)
+    sweep: Any = ImpostorSweep(job)
+    if none_passes:
+        given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
+        rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
+        tally, sweep = rejects, list
+    about = reader.about if view is bona_fide else BlockReader(bona_fide).about
+    return CountedBonaFide(replace(tally, missed=missed), job, reader, sweep, about, options)
+
+
+@dataclass(eq=False)
+class ClassCounts:
+    """Counts of the three classes at thresholds whose counts are exact, and the points."""
+
+    found: CountedBonaFide
+    attacks: AttackAttempts
+    points: VerificationPoints
+    sasv_eer: float
+    cheap: np.ndarray  # thresholds of which one may have the least cost
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Take the numbers of attempts."""
+        attempts = self.found.attempts
+        self.genuine, self.impostor = attempts.genuine_attempts, attempts.impostor_attempts
+
+    def grid(self, at: float, given: bool) -> np.ndarray:
+        """Return the thresholds of the result: with those of points, unless they are given."""
+        own = [] if given else [self.points.thresholds, [at]]
+        more = np.concatenate([np.empty(0), *own])
+        return np.union1d(grid_of(self.found.tally), more[np.isfinite(more)])
+
+    def ga(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts accepted; NaN rejects all."""
+        accepted = np.searchsorted(self.found.tally.genuine, thresholds, side="right")
+        return np.where(np.isnan(thresholds), 0, accepted).astype(np.int64)
+
+    def fa(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the impostor attempts accepted; NaN rejects all."""
+        tally, points = self.found.tally, self.points
+        out = np.zeros(len(thresholds), dtype=np.int64)
+        place = np.minimum(np.searchsorted(points.rows, thresholds), len(points.rows) - 1)
+        known = np.zeros(len(out), dtype=bool)
+        if len(points.rows):
+            known = points.rows[place] == thresholds
+            out[known] = points.rows_fa[place[known]]
+        infinite = np.isinf(thresholds)
+        out[infinite] = tally.impostor.at_most(thresholds[infinite])
+        rest = ~known & ~infinite & ~np.isnan(thresholds)
+        if rest.any():
+            out[rest] = (tally.given or tally.impostor).at_most(thresholds[rest])
+        return out
+
+    def at(
+        self,
+        point: str,
+        names: Sequence[str],
+        thresholds: np.ndarray,
+        dims: tuple[str, ...] = (),
+        defined: bool | None = None,
+    ) -> Variables:
+        """Return rates at thresholds, as variables of a point; NaN where it is not defined."""
+        flat = thresholds.reshape(-1)
+        frr = rate(self.genuine - self.ga(flat), self.genuine)
+        found = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
+        found |= self.attacks.rates(flat, frr)
+        if not (self.genuine > 0 and self.impostor > 0 if defined is None else defined):
+            found = {name: np.full_like(x, np.nan) for name, x in found.items()}
+        return {f"{x}_at_{point}": (dims, found[x].reshape(thresholds.shape)) for x in names}
+
+    @property
+    def attack_eer(self) -> float:
+        """The EER of genuine against attack attempts; NaN where a class has none."""
+        return attack_error(self.found, self.attacks).eer
+
+    @property
+    def min_a_dcf(self) -> float:
+        """The least normalised cost over reject-all and the thresholds that may have it."""
+        attacks = int(self.attacks.number.sum())
+        if not (self.genuine and self.impostor and attacks):
+            return math.nan
+        tar, non, spf = self.weights
+        frr = (self.genuine - self.ga(self.cheap)) / self.genuine
+        far = self.fa(self.cheap) / self.impostor
+        iapar = self.attacks.at_most(self.cheap).sum(axis=1) / attacks
+        cost = tar * frr + non * far + spf * iapar
+        return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
+
+
+def attack_error(found: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
+    """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
+    missed = found.tally.missed[0], int(attacks.missed.sum())
+    attempts = Attempts.listed(found.tally.genuine, attacks.pooled, *missed)
+    return attempts.equal_error() if attempts.defined else EqualError()
+
+
+def find_points(
+    found: CountedBonaFide,
+    attacks: AttackAttempts,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    rule: Rule | None,
+) -> tuple[ClassCounts, float]:
+    """Return the counts and points of all classes, and the threshold that was chosen, or NaN."""
+    tally, reader, at = found.tally, found.reader, math.nan
+    if rule is not None and rule.name not in ("eer", "far"):
+        templates, fusion = found.options["templates"], found.options["fusion"]
+        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, missed=tally.missed)
+    cheap, none = _cheap(found.attempts, attacks, weights), np.empty(0)
+    more = rule.values if rule is not None and rule.name == "far" else ()
+    rows = np.append(cheap, at)
+    wanted = PointsWanted(
+        np.append(targets, more), np.empty((0, 3)), False, rows=rows[rows == rows]
+    )
+    line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    kept = found.job.second_pass
+    if kept is not None:
+        own = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
+        own.add(*line)
+        kept = copy(kept)
+        kept.kept = [*kept.kept, *own.kept]
+    counter = CellCounter()
+    counter.include(tally.impostor)
+    counter.add(*line)
+    missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
+    both = replace(tally, impostor=counter.cells, missed=missed)
+    finders = [
+        found.finder(tally, wanted, found.job.second_pass),
+        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), kept, line),
+    ]
+    with threads_for(found.reader.scores):
+        while any(passes := [finder.next_second_pass() for finder in finders]):
+            take_second_passes([(found.job, x) for x in passes if x is not None])
+            if passes[1] is not None:
+                passes[1].add(*line)
+        points, pooled = (finder.points() for finder in finders)
+    if rule is not None and rule.name in ("eer", "far"):
+        at = points.equal_error.eer_threshold if rule.name == "eer" else points.threshold_at_far[-1]
+        if not found.attempts.defined or (
+            rule.name == "eer" and math.isnan(points.equal_error.eer)
+        ):
+            raise ProtocolError(
+                f"{Argument('threshold', str(rule))} is chosen on genuine and impostor "
+                "attempts, but they do not define it; give a number"
+            )
+    counts = ClassCounts(found, attacks, points, pooled.equal_error.eer, cheap, weights)
+    return counts, float(at)
+
+
+def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> np.ndarray:
+    """Return the genuine scores that may have the least cost, by the counts in cells.
+
+    Between two genuine scores only false accepts and accepted attacks change.
+    """
+    made = int(attacks.number.sum())
+    if not (attempts.defined and made):
+        return np.empty(0)
+    tar, non, spf = weights
+    scores = np.unique(attempts.genuine)
+    rejected = attempts.false_rejects(scores) / attempts.genuine_attempts
+    cost = tar * rejected + spf * attacks.at_most(scores).sum(axis=1) / made
+    b = attempts.bin_of(scores)
+    least, most = (cost + non * attempts.below[x] / attempts.impostor_attempts for x in (b, b + 1))
+    return scores[least <= min(tar, most.min(initial=np.inf)) * (1 + 1e-9)]
+
+
+#: Metadata columns of attack rows that are resampled beside their targets.
+ALSO_RESAMPLED = ("instrument", "attacker")
+
+_RATES = ("far", "frr", "iapar_max", "iapar_pooled", "riapar")
+
+
+def with_attack_intervals(
+    dataset: xr.Dataset,
+    found: CountedBonaFide,
+    parts: AttackedScores,
+    attacks: AttackAttempts,
+    names: dict[str, Name],
+    options: IntervalOptions,
+) -> xr.Dataset:
+    """Return a result with limits of its rates at fixed thresholds.
+
+    A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
+    target, times its instrument and its attacker where these are known.
+    """
+    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(found.tally.missed):
+        raise ProtocolError(
+            f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
+        )
+    if options.method not in BOOTSTRAPS:
+        raise ProtocolError(
+            f"{Argument('interval', options.method)} takes attempts as independent; expected one "
+            f"of {', '.join(BOOTSTRAPS)}"
+        )
+    people = SubjectAttempts(found.job)
+    sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
+    points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
+    wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])
+    at = np.unique(wanted[np.isfinite(wanted)]) + 0.0
+    weights = weight_columns(people.people, options)
+    require_memory(
+        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
+        "expected fewer thresholds or replicates",
+    )  # fmt: skip
+    far, frr, (genuine, who) = error_columns(people, at, weights)
+    accepted = _accepted(parts, attacks, people, weights, at, options)
+    of_species = ratio(accepted[:-1], accepted[-1])
+    rates = {
+        "far": far,
+        "frr": frr,
+        "iapar_of_species": of_species,
+        "iapar_max": np.fmax.reduce(of_species, axis=1),
+        "iapar_pooled": ratio(accepted[:-1].sum(axis=1), accepted[-1].sum(axis=0)),
+    }
+    rates["riapar"] = rates["iapar_max"] + frr
+    rates["riapar_of_species"] = of_species + frr[:, None]
+    target = parts.attacks.codes.probe[attacks.rows]
+    targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
+    trials: dict[str, Any] = {
+        "far": people.disjoint_pairs,
+        "frr": sample_of(len(np.unique(who))),
+        "iapar_of_species": np.array([sample_of(number) for number in targets]),
+        "iapar_max": sample_of(min(targets, default=0)),
+        "iapar_pooled": sample_of(len(np.unique(parts.attacks.codes.probe))),
+    }
+    limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
+    shown: dict[str, Limits] = {}
+    for point, name in zip(("", "_at_eer", "_at_far", "_at_threshold"), points, strict=True):
+        if name not in dataset:
+            continue
+        where = sign * dataset[name].values
+        place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
+        known = np.isfinite(where)
+        for of, (low, high) in limits.items():
+            if f"{of}{point}" in dataset and (point != "_at_eer" or of not in ("far", "frr")):
+                shape = known.reshape(known.shape + (1,) * (low.ndim - 1))
+                ends = (np.where(shape, x[place], np.nan) for x in (low, high))
+                shown[f"{of}{point}"] = tuple(ends)  # type: ignore[assignment]
+    if not math.isnan(itself := float(dataset["attack_eer"])):
+        every = np.unique(np.concatenate([genuine, attacks.pooled]))
+        curve = sampled_points(
+            every[np.isfinite(every)], attack_error(found, attacks).eer_threshold
+        )
+        accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
+        iapar = ratio(accepted[:-1], accepted[-1])
+        error = crossings(iapar, frr_columns(genuine, who, curve, weights), itself)
+        few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
+        low, high = rate_limits(error, few, options)
+        shown["attack_eer"] = np.asarray(low), np.asarray(high)
+    known_names = {
+        f"{name}_{side}": Name(f"{end} end of the interval of {name}")
+        for name in shown
+        for side, end in (("low", "lower"), ("high", "upper"))
+    }
+    remarks = few_people(people.people, options)
+    out = with_intervals(dataset, shown, names | known_names, options, remarks)
+    also = [x for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
+    return out.assign_attrs(
+        interval_threshold="thresholds stay in replicates",
+        resampled=", ".join(["subjects", *(f"{x}s" for x in also)]),
+    )
+
+
+def _accepted(
+    parts: AttackedScores,
+    attacks: AttackAttempts,
+    people: SubjectAttempts,
+    weights: np.ndarray,
+    at: np.ndarray,
+    options: IntervalOptions,
+) -> np.ndarray:
+    """Return weighted attempts accepted at thresholds, and all: (t + 1, species, columns)."""
+    from scipy import sparse
+
+    number = {plain(name): i for i, name in enumerate(people.names)}
+    labels = parts.attacks.probe_labels.tolist()
+    target = np.array([number[label] for label in labels], dtype=np.int64)[attacks.rows]
+    columns = [target]
+    factors = [weights.astype(np.float64)]
+    for key, name in enumerate(ALSO_RESAMPLED, 1):
+        if name not in parts.attacks.probe_meta:
+            continue
+        values = [plain(x) for x in parts.attacks.probe_meta[name].tolist()]
+        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        columns.append(np.array([known[x] for x in values], dtype=np.int64)[attacks.rows])
+        seed = np.random.SeedSequence(
+            options.seed.entropy, spawn_key=(*options.seed.spawn_key, key)
+        )
+        drawn = np.ones((len(known), weights.shape[1]))
+        drawn[:, 1 : 1 + options.replicates] = subject_weights(
+            len(known), options.replicates, seed_sequence(seed)
+        )
+        factors.append(drawn)
+    units, unit = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    weight = np.ones((units.shape[1], weights.shape[1]))
+    for factor, column in zip(factors, units, strict=True):
+        weight *= factor[column]
+    layer, species = np.searchsorted(at, attacks.distances), len(attacks.names)
+    place = layer * species + attacks.species
+    shape = ((len(at) + 1) * species, units.shape[1])
+    ones = np.ones(len(place))
+    counts = sparse.coo_matrix((ones, (place, unit.reshape(-1))), shape=shape).tocsr()
+    return np.cumsum((counts @ weight).reshape(len(at) + 1, species, -1), axis=0)
+
+
+def _limits(
+    drawn: np.ndarray, name: str, trials: dict[str, Any], options: IntervalOptions
+) -> Limits:
+    """Return the limits of a rate; a sum of two rates has no logit."""
+    if name.startswith("riapar") and options.method.endswith("logit"):
+        options = replace(options, method=BOOTSTRAPS[0])
+    if name in trials:
+        return rate_limits(drawn, trials[name], options)
+    return confidence_limits(drawn, options)

@@ -1,0 +1,245 @@
+"""``bioeval vulnerability``, ``pad`` and ``morphing``: presentation and morphing attacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval.base.errors import DataError, counted
+from bioeval.cli.arguments import LEVELS, NUMBERS, THRESHOLD
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    far_option,
+    fusion_option,
+    interval_options,
+    name_option,
+    names_option,
+    output_options,
+    reading_options,
+    require_method,
+    subject_interval_options,
+    system_names,
+    terms_option,
+)
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+
+
+@click.command("vulnerability", cls=Command)
+@click.argument("data")
+@click.argument("presented", metavar="[ATTACKS]", required=False)
+@option(
+    "--attack COLUMN",
+    "Metadata column of the attack instrument species; empty or `bona fide` for other rows.",
+    str,
+    "attack",
+)
+@option(
+    "--templates",
+    "Decisions: one per presentation (multi), or one per comparison with a template (single).",
+    ["multi", "single"],
+    "multi",
+)
+@fusion_option
+@option(
+    "--threshold",
+    "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations: "
+    "eer, far=X, hter, accuracy, cost=P,M,A.",
+    THRESHOLD,
+)
+@far_option
+@subject_interval_options
+@name_option
+@output_options(
+    "results.nc, summary.json, table.txt, species.csv, curves.csv and far_targets.csv",
+    "draw DET curves, IAPAR by species, and the scores of the three classes",
+    report=True,
+)
+@terms_option
+@reading_options
+def vulnerability_command(data: str, presented: str | None, **options: Any) -> None:
+    """Evaluate how often presentation attacks are accepted, by species.
+
+    Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
+    that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
+    pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
+    presentations.
+    """
+    require_method(options["interval"])
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.attacks.vulnerability import vulnerability
+
+        attacks = run.read(presented, mates=False) if presented else None
+        scores = run.read()
+        found = run.count(vulnerability, scores, attacks, **run.options)
+        species, targets = rows_over(found, "species"), rows_over(found, "far_target")
+        document = {**attributes(found, data), "species": species, "far_targets": targets}
+        csv = {
+            "species.csv": as_columns(species),
+            "far_targets.csv": as_columns(targets),
+            "curves.csv": as_columns(rows_over(found, "threshold", "species")),
+        }
+        run.finish(found, document, csv)
+
+
+@click.command("pad", cls=Command)
+@click.argument("data", metavar="LIST")
+@option("--dev LIST", "Development set for the rule of --threshold.")
+@option(
+    "--kind",
+    "Kind of the scores; larger similarities mean bona fide.  [from the name of the column, "
+    "else similarity]",
+    ["similarity", "distance", "llr"],
+)
+@option("--scores KEY", "Name of the column of scores.", name="scores_key")
+@option(
+    "--threshold T|RULE",
+    "Add the errors at a threshold: a number, or the rule apcer=X, bpcer=X or d-eer.",
+)
+@option(
+    "--apcer X,X", "APCER at which to report BPCER.  [0.1,0.05,0.01]", NUMBERS, name="apcer_targets"
+)
+@option(
+    "--potential SPECIES=N,...",
+    "Attack potential of each species; with --most, APCER is over those up to that level.",
+    LEVELS,
+)
+@option("--most N", "With --potential: the largest level.", float)
+@option(
+    "--non-response",
+    "Exclude presentations without a score from the rates, or count them as rejected.",
+    ["exclude", "reject"],
+    "exclude",
+)
+@option(
+    "--interval",
+    "Add confidence intervals over the columns subject and instrument of LIST.  [none]",
+    ["subject-bootstrap", "subject-bootstrap-logit"],
+)
+@interval_options
+@option("--name NAME", "Name of the detector.  [the file's name]")
+@output_options(
+    "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
+)
+def pad_command(
+    data: str, dev: str | None, kind: Any, scores_key: str | None, name: str | None,
+    interval: Any, potential: dict[str, float] | None, most: float | None, **options: Any,
+) -> None:  # fmt: skip
+    """Evaluate presentation attack detection: APCER by species, and BPCER.
+
+    Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
+    in a column `attack`, empty for bona fide. Instead of the column, it may have the class words of
+    ASVspoof: bonafide and spoof, or target, nontarget and spoof. A line without a score is a
+    non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
+    attacks is given beside it.
+    """
+    require_method(interval)
+    if (potential is None) != (most is None):
+        raise click.UsageError(
+            "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
+        )
+    levels = None if potential is None else (potential, most)
+    with StudyCommand(data, options, reads=False) as run:
+        from bioeval.studies.attacks.pad import pad
+        from bioeval.studies.attacks.presentation_lists import read_presentations
+
+        listed = read_presentations(data, scores_key)
+        other = None if dev is None else read_presentations(dev, scores_key)
+        declared = {x.kind for x in (listed, other) if x is not None and x.kind}
+        if len(declared | ({kind} if kind else set())) > 1:
+            raise DataError(
+                f"{data}: scores are declared {' and '.join(sorted(declared | {str(kind)}))}; "
+                "expected one kind"
+            )
+        kind = kind or next(iter(declared), "similarity")
+        run.name = name or Path(data).stem
+        run.stages("counting")
+        found = pad(
+            listed.values, listed.attack, kind=kind,
+            dev=None if other is None else (other.values, other.attack),
+            potential=levels,
+            subjects=listed.subjects, instrument=listed.instruments, interval=interval,
+            name=run.name, **run.options,
+        )  # fmt: skip
+        species, curve = rows_over(found, "species"), rows_over(found, "threshold")
+        for i, row in enumerate(curve):
+            rates = found["apcer_of_species"].values[i].tolist()
+            row |= {f"apcer {x}": y for x, y in zip(found["species"].values, rates, strict=True)}
+        document = {
+            **attributes(found, data),
+            "apcer_targets": rows_over(found, "apcer_target"),
+            "species": species,
+        }
+        csv = {"curve.csv": as_columns(curve), "species.csv": as_columns(species)}
+        run.finish(found, document, csv)
+
+
+@click.command("morphing", cls=Command)
+@click.argument("files", nargs=-1, required=True, metavar="DATA...")
+@option(
+    "--bona-fide FILE",
+    "Genuine and impostor attempts of a system; once per system.",
+    multiple=True,
+    name="bona_fide",
+)
+@option(
+    "--threshold",
+    "Threshold of the attack potential: a number, or far=X on --bona-fide.",
+    THRESHOLD,
+)
+@far_option
+@option(
+    "--interval",
+    "Add confidence intervals over subjects.  [none]",
+    ["subject-bootstrap", "subject-bootstrap-logit"],
+)
+@interval_options
+@names_option
+@output_options(
+    "results.nc, summary.json, table.txt, curve.csv and map.csv", "draw the plots", report=True
+)
+@reading_options
+def morphing_command(
+    files: tuple[str, ...], bona_fide: tuple[str, ...], name: tuple[str, ...],
+    interval: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Evaluate how many morphs are accepted for all of their contributors.
+
+    Each DATA is the matrix of one system, of probes against morphed images. The gallery's metadata
+    columns contributor_1, contributor_2 ... name the subjects of a morph; source_1, source_2 ...
+    name the probes from which it was made, which are left out. The table states the number of
+    attempts per contributor, since MMPMR grows with it.
+    """
+    require_method(interval)
+    if bona_fide and len(bona_fide) != len(files):
+        raise click.UsageError(
+            f"--bona-fide is given {counted(len(bona_fide), 'times')} for "
+            f"{counted(len(files), 'systems')}; expected once for each"
+        )
+    with StudyCommand(files[0], options) as run:
+        names = system_names(files, name, run.reading)
+        if len(set(names)) < len(names):
+            raise click.UsageError("two systems have one name; name each with --name")
+        from bioeval.studies.attacks.morphing import morphing
+
+        systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
+        run.reading = run.reading | {"meta": {}}
+        others = {x: run.read(file, x) for x, file in zip(names, bona_fide, strict=bool(bona_fide))}
+        given: Any = (systems, others or None)
+        if len(names) == 1:
+            given = systems[names[0]], others.get(names[0])
+        run.name = ", ".join(names)
+        found = run.count(morphing, given[0], bona_fide=given[1], interval=interval, **run.options)
+        over = ("system",) if len(names) > 1 else ()
+        curve = rows_over(found, *over, "threshold")
+        document = {**attributes(found, files[0])}
+        if over:
+            document["systems"] = rows_over(found, *over)
+        if bona_fide:
+            document["far_targets"] = rows_over(found, *over, "far_target")
+        csv = {"curve.csv": as_columns(curve)}
+        if "map" in found:
+            document["map"] = rows_over(found, "attempts", "systems")
+            csv["map.csv"] = as_columns(document["map"])
+        run.finish(found, document, csv)

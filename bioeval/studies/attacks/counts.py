@@ -1,0 +1,350 @@
+"""Attacks: presentations and attack attempts, by attack instrument species, at operating points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_numbers
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.scores.arrays import IGNORE
+from bioeval.scores.blocks import Block, as_distances, as_row
+from bioeval.scores.labels import missing_values
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
+from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
+from bioeval.tallies.threshold_rules import is_number, rate_in
+
+#: The species that count up to an attack potential: the level of each, and the largest level.
+Potential = tuple[Mapping[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Presentations:
+    """Presentations of one set: distances of those with a response, by class, and denominators."""
+
+    distances: np.ndarray  # of all presentations; NaN without a response
+    codes: np.ndarray  # of the species of each, -1 for bona fide
+    species: list[str]
+    counted: np.ndarray  # whether the maximum is over a species: its potential, and a response
+    non_response: str
+
+    def of(self, code: int, *, answered: bool = False) -> int:
+        """Return the presentations of a class that its rate is over, or those with a response."""
+        found = self.codes == code
+        if answered or self.non_response == "exclude":
+            found &= ~np.isnan(self.distances)
+        return int(found.sum())
+
+    @cached_property
+    def number(self) -> list[int]:
+        """The denominators of the species, then that of bona fide presentations."""
+        return [self.of(i) for i in (*range(len(self.species)), -1)]
+
+    @cached_property
+    def answered(self) -> list[np.ndarray]:
+        """The increasing distances of each species, then those of bona fide presentations."""
+        known = ~np.isnan(self.distances)
+        classes = (*range(len(self.species)), -1)
+        return [np.sort(self.distances[known & (self.codes == i)]) for i in classes]
+
+    def accepted(self, at: np.ndarray) -> np.ndarray:
+        """Return how many of each class are classified bona fide; NaN rejects all."""
+        found = np.stack([np.searchsorted(x, at, side="right") for x in self.answered])
+        return np.where(np.isnan(at), 0, found)
+
+    def rates(self, at: np.ndarray) -> dict[str, np.ndarray]:
+        """Return APCER of each species, its maximum, the pooled one, and BPCER at distances."""
+        return self.rates_of(self.accepted(at), np.array(self.number)[:, None])
+
+    def rates_of(self, accepted: np.ndarray, number: np.ndarray) -> dict[str, np.ndarray]:
+        """Return rates from those classified bona fide and presentations, shape (classes, ...)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = accepted / number
+            pooled = accepted[:-1].sum(axis=0) / number[:-1].sum(axis=0)
+            bpcer = (number[-1] - accepted[-1]) / number[-1]
+        largest = np.full(rates.shape[1:], np.nan)
+        for one in rates[:-1][self.counted]:
+            largest = np.fmax(largest, one)
+        return {
+            "apcer_of_species": rates[:-1].swapaxes(0, 1),
+            "apcer": largest,
+            "apcer_pooled": pooled,
+            "bpcer": bpcer,
+        }
+
+    @cached_property
+    def points(self) -> ErrorCurve:
+        """The operating points: reject-all, then each distinct score, with rates as errors."""
+        every = np.unique(np.concatenate(self.answered))
+        none = math.nan if len(every) and every[0] == -math.inf else -math.inf
+        at = np.concatenate([[none], every])
+        rates = self.rates(at)
+        return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
+
+    @cached_property
+    def d_eer(self) -> EqualError:
+        """The crossing of APCER and BPCER."""
+        return equal_error(self.points)
+
+    def at_apcer(self, target: float) -> int | None:
+        """Return the loosest point with APCER at most `target`; None if APCER is not defined."""
+        apcer = self.points.fa
+        return None if np.isnan(apcer[0]) else int(np.searchsorted(apcer, target, "right")) - 1
+
+    def chosen(self, rule: DetectionRule) -> float | None:
+        """Return the distance that a rule chooses; None where there is no such point."""
+        if rule.name == "fixed":
+            return rule.value
+        if rule.name == "d_eer":
+            return None if math.isnan(self.d_eer.eer) else self.d_eer.eer_threshold
+        place = self.at_apcer(rule.value)
+        if rule.name == "bpcer":
+            allowed = np.flatnonzero(self.points.fr <= rule.value)
+            place = int(allowed[0]) if len(allowed) else None
+        return None if place is None else float(self.points.threshold[place])
+
+
+@dataclass(frozen=True)
+class DetectionRule:
+    """A rule that chooses a threshold; the value is a rate, or the threshold."""
+
+    name: str
+    value: float = math.nan
+
+    @classmethod
+    def parse(cls, threshold: Any) -> DetectionRule:
+        """Return the rule that an argument is: a number, ``("apcer", x)``, ``"apcer=x"``."""
+        name: Any = threshold
+        value: Any = None
+        if isinstance(threshold, str):
+            name, equals, rest = threshold.partition("=")
+            name, value = name.strip().casefold(), rest if equals else None
+            if not equals and is_number(threshold):
+                name, value = "fixed", float(threshold)
+        elif isinstance(threshold, (tuple, list)) and len(threshold) == 2:
+            name, value = threshold
+        elif np.ndim(threshold) == 0 and np.asarray(threshold).dtype.kind in "iuf":
+            name, value = "fixed", float(threshold)
+        if isinstance(name, str) and name.replace("-", "_") == "d_eer" and value is None:
+            return cls("d_eer")
+        try:
+            if name in ("apcer", "bpcer", "fixed"):
+                number = rate_in(value) if isinstance(value, str) else float(value)
+                if number == number and (name == "fixed" or 0 <= number <= 1):
+                    return cls(name, number)
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+        raise DataError(
+            f"{Argument('threshold')} is {threshold!r}; expected a number, d_eer, apcer=X or "
+            'bpcer=X with a rate from 0 to 1, such as ("apcer", 0.05)'
+        )
+
+    @property
+    def words(self) -> str:
+        """A description of the chosen point."""
+        return {
+            "fixed": f"the threshold {self.value:g}",
+            "apcer": f"the smallest BPCER with APCER at most {per_cent(self.value)}",
+            "bpcer": f"the smallest APCER with BPCER at most {per_cent(self.value)}",
+            "d_eer": "the detection equal error rate",
+        }[self.name]
+
+
+def presentations_of(
+    values: Any,
+    attack: Any,
+    kind: str,
+    non_response: str,
+    potential: Potential | None,
+    where: str = "",
+) -> Presentations:
+    """Return the presentations of one set, as distances."""
+    scores = require_numbers(f"{where}values", values)
+    species, codes = coded_species(attack, f"{where}attack")
+    if scores.shape != codes.shape:
+        raise DataError(
+            f"{where}values has shape {scores.shape} and attack {codes.shape}; expected one score "
+            "and one species for each presentation"
+        )
+    if not (codes == BONA_FIDE).any():
+        raise DataError(
+            f"{where}attack has no bona fide presentation among {len(codes):,}; they are empty or "
+            "'bona fide'"
+        )
+    if not species:
+        raise DataError(
+            f"{where}attack has no attack presentation among {len(codes):,}; expected the species "
+            "of each, such as 'print'"
+        )
+    distances = -scores if larger_is_closer(kind) else scores
+    found = Presentations(distances, codes, species, np.ones(len(species), bool), non_response)
+    there = np.array([found.of(i, answered=True) > 0 for i in range(len(species))])
+    return replace(found, counted=there & _within(species, potential))
+
+
+def _within(species: Sequence[str], potential: Any) -> np.ndarray:
+    """Return whether each species is within an attack potential."""
+    if potential is None:
+        return np.ones(len(species), dtype=bool)
+    name = Argument("potential")
+    try:
+        levels, most = potential
+        missing = [x for x in species if x not in levels]
+        if missing:
+            raise DataError(f"{name} has no level of the species {missing[0]!r}")
+        within = np.array([bool(levels[x] <= most) for x in species])
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{name} is {potential!r}; expected the level of each species as a mapping, and the "
+            'largest one, such as ({"print": 1, "mask": 3}, 2)'
+        ) from None
+    if not within.any():
+        raise DataError(f"{name}: no species has a level of at most {most!r}")
+    return within
+
+
+@dataclass(frozen=True)
+class AttackAttempts:
+    """Attack attempts as distances, infinite and never accepted where detection rejects the row.
+
+    Attributes
+    ----------
+    names : list of str
+        The species, sorted.
+    presentations : int64 array, shape (species,)
+    accepted : list of float64 array
+        Increasing distances of each species, of the rows that detection accepts.
+    missed : int64 array, shape (species,)
+        Attempts of rows that detection rejects.
+    rows, distances, species : arrays, shape (attempts,)
+        The row, the distance and the species of each attempt.
+    """
+
+    names: list[str]
+    presentations: np.ndarray
+    accepted: list[np.ndarray]
+    missed: np.ndarray
+    rows: np.ndarray
+    distances: np.ndarray
+    species: np.ndarray
+
+    @property
+    def number(self) -> np.ndarray:
+        """Attempts of each species."""
+        return np.array([len(x) for x in self.accepted], dtype=np.int64) + self.missed
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """Increasing distances of all species."""
+        return np.sort(np.concatenate(self.accepted))
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the attempts accepted, shape (thresholds, species); NaN rejects all."""
+        rejects = np.isnan(thresholds)[:, None]
+        found = [np.searchsorted(x, thresholds, side="right") for x in self.accepted]
+        return np.where(rejects, 0, np.stack(found, axis=1)).astype(np.int64)
+
+    def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
+        """Return IAPAR of species, largest and pooled, and RIAPAR at thresholds."""
+        found, number = self.at_most(thresholds), self.number
+        total = int(number.sum())
+        of_species = np.full(found.shape, np.nan)
+        np.divide(found, number, out=of_species, where=number > 0)
+        with_any = of_species[:, number > 0]
+        largest = with_any.max(axis=1) if with_any.size else np.full(len(found), np.nan)
+        pooled = found.sum(axis=1) / total if total else np.full(len(found), np.nan)
+        return {
+            "iapar_of_species": of_species,
+            "riapar_of_species": of_species + frr[:, None],
+            "iapar_max": largest,
+            "iapar_pooled": pooled,
+            "riapar": largest + frr,
+        }
+
+
+def attack_attempts(
+    parts: AttackedScores, passed: np.ndarray | None, options: Mapping[str, str]
+) -> AttackAttempts:
+    """Return the attack attempts by species."""
+    row, distance = _distances(parts.attacks, **options)
+    names, code = np.unique(parts.species, return_inverse=True)
+    of_attempt = code.reshape(-1)[row]
+    passes = np.ones(len(row), dtype=bool) if passed is None else passed[row]
+    accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
+    missed = np.bincount(of_attempt[~passes], minlength=len(names))
+    presentations = np.bincount(code.reshape(-1), minlength=len(names))
+    every = row, distance, of_attempt
+    return AttackAttempts(names.tolist(), presentations, accepted, missed, *every)
+
+
+def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the distance of each attack attempt; other cells are not read."""
+    if are_pairs(attacks):
+        values = as_row(attacks.values, attacks.kind, attacks.nan)[0].astype(np.float64)
+        return np.flatnonzero(values == values), values[values == values]
+    m = attacks.shape[0]
+    row, column = attacks.mate_cells(np.arange(m))
+    kept = ~_from_source(attacks, row, column) & ~attacks.excluded(row, column)
+    if attacks.has_mask:
+        base = attacks.base_rows(row), attacks.base_columns(column)
+        kept &= attacks._mask[base] != IGNORE
+    row, column = row[kept], column[kept]
+    values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
+    failed = np.isnan(values)
+    if failed.any() and attacks.nan == "raise":
+        i = int(np.argmax(failed))
+        raise DataError(
+            f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
+            f"failed (NaN), the first at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
+            f"{int(attacks.base_columns(column[i : i + 1])[0])}; choose how to treat failed "
+            f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
+            f"{Argument('nan', 'exclude')} (no attempt)"
+        )
+    if attacks.nan == "reject":
+        values = np.where(failed, values.dtype.type(np.inf), values)
+    if templates == "multi":
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
+        table[row, place] = values
+        row, values = np.arange(m), _fused(table, fusion)
+    made = values == values
+    return row[made], values[made].astype(np.float64)
+
+
+def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
+    """Return each row's scores fused, NaN where there is none."""
+    m, k = table.shape
+    none = np.zeros(m, dtype=np.int64)
+    rows = Block(
+        low=0, values=table, columns=np.arange(k, dtype=np.int64)[None],
+        starts=np.array([0, k], dtype=np.int64), own=none, mate_start=none, mate_stop=none + k,
+        self_position=none - 1,
+    )  # fmt: skip
+    return rows.fused(fusion).values[:, 0]
+
+
+def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return which cells compare an instrument with the template that it was made from."""
+    if "source" not in attacks.probe_meta:
+        return np.zeros(len(row), dtype=bool)
+    source = attacks.probe_meta["source"]
+    made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
+    made_from[missing_values(source)] = ""
+    given = attacks.gallery_meta.get("template", attacks.gallery_ids)
+    names = np.array([_name(x) for x in given.tolist()], dtype=object)
+    return (made_from[row] == names[column]) & (made_from[row] != "")
+
+
+def _name(value: Any) -> str:
+    """Return the name of a template as text; a whole number without its point."""
+    whole = isinstance(value, float) and math.isfinite(value) and value == int(value)
+    return str(int(value) if whole else value).strip()

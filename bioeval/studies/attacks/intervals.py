@@ -1,0 +1,186 @@
+"""Intervals of attack detection and of morphing, by resampling people and instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.stats.bootstrap import (
+    rate_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
+from bioeval.stats.limits import by_subject
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import equal_error
+from bioeval.studies.attacks.counts import Presentations
+from bioeval.studies.attacks.scores import BONA_FIDE
+
+# Thresholds whose replicates are computed at once, and of a curve about the most.
+_AT_ONCE, _POINTS = 256, 1000
+
+
+def presentation_limits(
+    data: Presentations,
+    units: Mapping[str, np.ndarray],
+    options: IntervalOptions,
+    places: np.ndarray,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the confidence limits of the rates at distances, and of ``d_eer``.
+
+    By a bootstrap of units; the crossing is found anew in each replicate.
+    """
+    if not units:
+        raise DataError(
+            f"{Argument('interval', options.method)} resamples people or objects; give "
+            f"{Argument('subjects')} or {Argument('instrument')}"
+        )
+    classes = (*range(len(data.species)), BONA_FIDE)
+    weighed = [_Weighed.of(data, units, options, i) for i in classes]
+    trials = np.array([sample_of(x.units) for x in weighed])
+    number = np.stack([x.number for x in weighed])[:, None]
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
+        accepted = np.stack([x.accepted(part) for x in weighed])
+        for rate, values in data.rates_of(accepted, number).items():
+            few = trials[-1] if rate == "bpcer" else trials[:-1].min()
+            few = trials[:-1] if rate == "apcer_of_species" else few
+            found.setdefault(rate, []).append(rate_limits(values, few, options))
+    if not np.isnan(data.d_eer.eer):
+        curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
+        accepted = np.stack([x.accepted(curve) for x in weighed])
+        rates = data.rates_of(accepted, number)
+        error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
+        low, high = rate_limits(error, trials.min(), options)
+        found["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
+    return {
+        rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
+        for rate, parts in found.items()
+    }
+
+
+def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
+    """Return at most about 1,000 increasing thresholds, all of those around a crossing."""
+    if len(every) <= _POINTS:
+        return every
+    spread = np.linspace(0, len(every) - 1, _POINTS // 2).astype(np.int64)
+    near = np.searchsorted(every, crossing) + np.arange(-_POINTS // 4, _POINTS // 4)
+    return every[np.union1d(spread, np.clip(near, 0, len(every) - 1))]
+
+
+def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndarray:
+    """Return the equal error rate of each column of two rates, the first column the data.
+
+    What thresholds between the points change there moves every replicate, as it does the data.
+    """
+    found = equal_error(falling, rising)
+    found = np.clip(found + (itself - found[0]), 0.0, 1.0)
+    found[0] = itself
+    return found
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Presentations of one class by unit, with the weights of the units in each replicate."""
+
+    distances: np.ndarray  # of those with a response
+    codes: np.ndarray  # of their units
+    weights: np.ndarray  # (units, columns), the first column the data themselves
+    number: np.ndarray  # weighted presentations by column
+    units: int
+
+    @classmethod
+    def of(
+        cls, data: Presentations, units: Mapping[str, np.ndarray], options: IntervalOptions, i: int
+    ) -> _Weighed:
+        """Draw people, who are in all classes, and the instruments of one species."""
+        rows = data.codes == i
+        if data.non_response == "exclude":
+            rows &= ~np.isnan(data.distances)
+        parts = []
+        if "subjects" in units:
+            everyone = units["subjects"]
+            drawn = _drawn(int(everyone.max()) + 1, options, 0)
+            parts.append((everyone[rows], drawn))
+        if i != BONA_FIDE and "instrument" in units:
+            own = np.unique(units["instrument"][rows], return_inverse=True)[1]
+            parts.append((own, _drawn(int(own.max(initial=-1)) + 1, options, 1 + i)))
+        if not parts:
+            parts = [(np.arange(rows.sum()), _drawn(int(rows.sum()), options, 0))]
+        codes = np.stack([x for x, _ in parts])
+        pairs, unit = np.unique(codes, axis=1, return_inverse=True)
+        weights = np.prod([w[x] for x, (_, w) in zip(pairs, parts, strict=True)], axis=0)
+        unit = unit.reshape(-1)
+        number = np.bincount(unit, minlength=len(weights)).astype(np.float64) @ weights
+        known = ~np.isnan(data.distances[rows])
+        few = min(len(np.unique(x)) for x, _ in parts)
+        return cls(data.distances[rows][known], unit[known], weights, number, few)
+
+    def accepted(self, at: np.ndarray) -> np.ndarray:
+        """Return the weighted presentations classified bona fide, shape (distances, columns)."""
+        edges, place = np.unique(at, return_inverse=True)  # NaN last
+        cells = np.searchsorted(edges, self.distances), self.codes
+        shape = len(edges) + 1, len(self.weights)
+        counts = coo_array((np.ones(len(self.codes)), cells), shape=shape).tocsr()
+        found = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
+        return np.where(np.isnan(at)[:, None], 0.0, found)
+
+
+def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
+    """Return how often each unit is drawn in each replicate; the first column is the data."""
+    if units < 2:
+        return np.ones((units, 1 + options.replicates))
+    seed = options.seed
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    return weight_columns(units, replace(options, seed=own)).astype(np.float64)
+
+
+def relative_morph_limits(
+    values: np.ndarray,
+    people: list[list[str]],
+    genuine: tuple[np.ndarray, list[str]],
+    at: np.ndarray,
+    frr: np.ndarray,
+    options: IntervalOptions,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of means over morphs plus FRR, by a bootstrap of all people.
+
+    A person has one weight, as contributor and as subject of `genuine` attempts: their distances
+    and the subject of each. `frr` is the rate at the distances `at` as it was counted.
+    """
+    distances, who = genuine
+    place = {x: i for i, x in enumerate(sorted({*who, *(x for morph in people for x in morph)}))}
+    drawn = weight_columns(len(place), options).astype(np.float64)
+    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
+    reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
+    subject = np.array([place[x] for x in who], dtype=np.int64)
+    counts = by_subject(distances, subject, reached[~np.isnan(reached)], len(place))
+    accepted = np.cumsum(counts @ drawn, axis=0)
+    whole = accepted[-1]
+    none = np.zeros((int(np.isnan(reached).sum()), drawn.shape[1]))
+    rejected = ratio(whole - np.concatenate([accepted[:-1], none])[order.reshape(-1)], whole[None])
+    rejected[:, 0] = frr
+    # The mean of both is a proportion; their sum has no logit.
+    half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
+    few = min(sample_of(len(place)) // 2, sample_of(len(set(who))))
+    low, high = rate_limits(half, few, replace(options, method=BOOTSTRAPS[0]))
+    return 2 * low, 2 * high
+
+
+def morph_limits(
+    values: np.ndarray, people: list[list[str]], options: IntervalOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of means over morphs, by a bootstrap of people.
+
+    `values` are by distance and morph; a morph weighs the product of its contributors' weights.
+    """
+    place = {who: i for i, who in enumerate(sorted({x for morph in people for x in morph}))}
+    drawn = weight_columns(len(place), options).astype(np.float64)
+    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
+    found = ratio(values @ weights, weights.sum(axis=0)[None])
+    return rate_limits(found, sample_of(len(place)) // 2, options)

@@ -1,0 +1,526 @@
+"""Morphing attacks: morphed images that several people are accepted against (ISO/IEC 20059)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_list
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    counted,
+    require_choice,
+    short_name,
+)
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import RateBootstrap
+from bioeval.evaluation.verification import verification
+from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.template_columns import numbered_columns
+from bioeval.stats.bootstrap import QuadraticForms
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.by_subject import SubjectAttempts, knows_people
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    linear_grid,
+    require_values,
+    to_user,
+)
+from bioeval.tallies.verification_job import VerificationJob
+
+_FEW = 10  # contributors; fewer are warned of
+
+
+@dataclass(frozen=True)
+class _Morphs:
+    """Attempts of one system against morphs: of each morph, the distances of each contributor."""
+
+    scores: Scores
+    distances: list[list[np.ndarray]]  # in row order
+
+    @property
+    def sizes(self) -> list[int]:
+        """The attempts of each contributor of each morph."""
+        return [len(x) for morph in self.distances for x in morph]
+
+    def accepted(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, by distance and morph, whether all contributors are accepted, and the product.
+
+        The product is of the proportions of accepted attempts of the contributors; NaN rejects all.
+        """
+        shape = len(at), len(self.distances)
+        every, product = np.ones(shape, dtype=bool), np.ones(shape)
+        for j, morph in enumerate(self.distances):
+            for one in morph:
+                number = np.searchsorted(np.sort(one), at, side="right")
+                number[np.isnan(at)] = 0
+                every[:, j] &= number > 0
+                product[:, j] *= number / len(one)
+        return every, product
+
+    def reached(self, at: float, most: int) -> np.ndarray:
+        """Return how many of the first `most` attempts of each contributor are accepted at least.
+
+        For each morph that of the contributor with the fewest.
+        """
+        return np.array([min(int((x[:most] <= at).sum()) for x in m) for m in self.distances])
+
+
+def morphing(
+    scores: Scores | Mapping[str, Scores],
+    contributors: Sequence[Sequence[Any]] | None = None,
+    *,
+    bona_fide: Scores | Mapping[str, Scores] | None = None,
+    threshold: Any = None,
+    thresholds: Any = None,
+    far_targets: Any = FAR_TARGETS,
+    interval: RateBootstrap | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate morphing attacks: how many morphs are accepted for all who contributed to them.
+
+    Parameters
+    ----------
+    scores : Scores, or mapping of str to Scores
+        Probe attempts, labelled by subject, against morphed images, the gallery; several systems
+        over the same templates by name.
+    contributors : sequence of sequences, optional
+        Of each morph, the two or more subjects that went into it. By default the columns
+        ``contributor_1``, ``contributor_2`` ... of the gallery's metadata.
+    bona_fide : Scores, or mapping of str to Scores, optional
+        Genuine and impostor attempts of the system, for FRR and thresholds at a FAR.
+    threshold : float, tuple or mapping, optional
+        Where ``map`` is counted: a number, ``("far", x)`` on `bona_fide`, or either by system.
+    thresholds, far_targets
+        As for :func:`bioeval.verification`.
+    interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
+        Resamples people; a morph weighs the product of its contributors' weights, and a genuine
+        attempt of `bona_fide` its subject's. RMMR, a sum of two rates, has percentiles.
+    confidence, replicates, random_state
+        As for :func:`bioeval.verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, for each system.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: ``mmpmr``, the proportion of morphs of which every contributor has at
+        least one accepted attempt, and ``mmpmr_prod``, the mean product of the proportions of
+        accepted attempts. Scalars ``morphs``, ``attempts_min`` and ``attempts_max``, the attempts
+        of a contributor. With `bona_fide` ``frr``, ``rmmr = mmpmr + frr`` and ``rmmr_prod``; over
+        ``far_target``: ``threshold_at_far``, ``mmpmr_at_far`` and ``rmmr_at_far``. With `threshold`
+        ``threshold_used``, ``mmpmr_at_threshold`` and ``map`` over ``attempts, systems``: the
+        proportion of morphs for which at least so many systems each accept at least so many
+        attempts of every contributor. Of several systems all but ``map`` and ``morphs`` have a
+        leading dimension ``system``.
+
+    Raises
+    ------
+    DataError
+        Bad options; a morph of fewer than two contributors, or a contributor without attempts;
+        systems of other templates.
+    ProtocolError
+        Scores that are no matrix of probes against a gallery, or without thresholds.
+
+    Notes
+    -----
+    Scherhag and others (2017), "Biometric systems under morphing attacks", BIOSIG: MinMax-MMPMR and
+    ProdAvg-MMPMR, with acceptance at the threshold itself. MMPMR grows with the number of attempts,
+    which stands beside. For ``map`` (morphing attack potential, ISO/IEC 20059) the first attempts
+    of each contributor count, as many as the contributor with the fewest has. A probe that a
+    gallery column ``source_1``, ``source_2`` ... names is not an attempt against that morph: the
+    name is its metadata column ``template``, or its row.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 5], [2, 1], [4, 3]], ["ann", "bob", "eve"], ["m1", "m2"])
+    >>> ds = be.morphing(scores, [("ann", "bob"), ("bob", "eve")], thresholds=[1, 2, 3])
+    >>> ds.mmpmr.values
+    array([0. , 0.5, 1. ])
+    """
+    systems, single = _systems(scores)
+    given, targets = check_thresholds(thresholds), check_far_targets(far_targets)
+    if interval is not None:
+        require_choice("interval", interval, get_args(RateBootstrap))
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    first = next(iter(systems.values()))
+    people = _contributors(first, contributors)
+    others = _bona_fide(bona_fide, systems, single)
+    found = [_read(x, people, progress) for x in systems.values()]
+    grid = given if isinstance(given, np.ndarray) else _grid(found, given)
+    at = _used(threshold, systems, others)
+    each = [
+        _rates(one, grid, targets, people, others.get(name), at.get(name), options)
+        for one, name in zip(found, systems, strict=True)
+    ]
+    made: Variables = {"morphs": len(people)}
+    for variable, (dims, value) in each[0].items():
+        if not all(variable in x for x in each):
+            continue  # limits, of which a system lacks the people
+        if single:
+            made[variable] = dims, value
+        else:
+            made[variable] = ("system", *dims), np.stack([np.asarray(x[variable][1]) for x in each])
+    coordinates: dict[str, np.ndarray] = {"threshold": grid}
+    if not single:
+        coordinates["system"] = np.array([*systems], dtype=str)
+    if others:
+        coordinates["far_target"] = targets
+    chosen_on = ""
+    if at:
+        every = threshold.values() if isinstance(threshold, Mapping) else [threshold]
+        fixed = all(parse_rule(x).name == "fixed" for x in every)
+        chosen_on = "given" if fixed else "bona fide attempts of each system"
+        potential = _potential(found, [at[x] for x in systems])
+        made["map"] = ("attempts", "systems"), potential
+        for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
+            coordinates[dim] = np.arange(1, size + 1)
+    about = replace(BlockReader(first).about, notes=tuple(first.remarks))
+    attrs = about_attrs(about, "morphing attacks", _doubts(found, people))
+    attrs |= {"chosen_on": chosen_on, **({} if single else {"system": ", ".join(systems)})}
+    if options is not None:
+        attrs |= {"interval_method": options.method, "confidence": options.confidence}
+    return build(made, NAMES, coordinates, attrs)
+
+
+def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
+    """Return systems by name, and whether there is only one, given without a name."""
+    single = not isinstance(scores, Mapping)
+    systems = {"": scores} if single else {str(name): x for name, x in scores.items()}
+    if not systems:
+        raise DataError("scores is an empty mapping; expected the Scores of each system by name")
+    first = next(iter(systems.values()))
+    for name, one in systems.items():
+        require_scores(one)
+        require_values(one, "morphing")
+        if one.layout != "probe-against-gallery":
+            raise ProtocolError(
+                f"morphing compares probes with morphed images, but the layout is {one.layout}; "
+                f"give the names of the morphs as {Argument('gallery_labels')}"
+            )
+        one.require_matrix()
+        require_subjects(one, "morphing")
+        same = all(
+            np.array_equal(getattr(one, x), getattr(first, x))
+            for x in ("probe_labels", "gallery_labels")
+        )
+        if not same or one.kind != first.kind:
+            raise DataError(
+                f"the system {name!r} has other labels or another kind than the first; systems are "
+                "compared over the same probes and morphs"
+            )
+    return systems, single
+
+
+def _contributors(scores: Scores, given: Any) -> list[list[str]]:
+    """Return the contributors of each morph, as text."""
+    morphs = scores.gallery_labels.tolist()
+    if given is None:
+        columns = numbered_columns(scores.gallery_meta, "contributor")
+        if not columns:
+            raise DataError(
+                f"who contributed to the morphs is not known; give {Argument('contributors')}, or "
+                "gallery metadata columns contributor_1 and contributor_2"
+            )
+        given = [*zip(*columns, strict=True)]
+    rows = require_list("contributors", given)
+    if len(rows) != len(morphs):
+        raise DataError(
+            f"{Argument('contributors')} has {counted(len(rows), 'tuples')} for "
+            f"{counted(len(morphs), 'morphs')}; expected one for each column"
+        )
+    found = []
+    for morph, row in zip(morphs, rows, strict=True):
+        names = dict.fromkeys(str(x) for x in require_list("contributors", row))
+        names.pop("", None)
+        if len(names) < 2:
+            raise DataError(
+                f"the morph {morph!r} has {counted(len(names), 'contributors')}; expected two "
+                "subjects or more"
+            )
+        found.append([*names])
+    return found
+
+
+def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[str, Scores]:
+    """Return the bona fide scores of each system; none where they are not given."""
+    if given is None:
+        return {}
+    name = Argument("bona_fide")
+    if single == isinstance(given, Mapping):
+        raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
+    found = {"": given} if single else {str(x): y for x, y in given.items()}
+    for system, one in systems.items():
+        if system not in found:
+            raise DataError(f"{name} has no scores of the system {system!r}")
+        require_scores(found[system], "bona_fide")
+        if found[system].kind != one.kind:
+            raise DataError(
+                f"{name} are of kind {found[system].kind}, the attempts against morphs of "
+                f"{one.kind}; one threshold holds for both"
+            )
+    return found
+
+
+def _read(scores: Scores, people: list[list[str]], progress: Progress | None) -> _Morphs:
+    """Return the distances of the attempts against each morph."""
+    rows: dict[str, np.ndarray] = {}
+    labels = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
+    for who in {x for morph in people for x in morph}:
+        rows[who] = np.flatnonzero(labels == who)
+    names = scores.probe_meta.get("template", np.arange(len(labels))).tolist()
+    place = {str(x): i for i, x in enumerate(names)}
+    sources = [
+        {place[str(x)] for x in row if str(x) in place}
+        for row in zip(*numbered_columns(scores.gallery_meta, "source"), strict=True)
+    ] or [set() for _ in people]
+    reader = BlockReader(scores)
+    order = np.arange(len(people)) if reader.gallery.order is None else reader.gallery.order
+    parts: list[list[list[np.ndarray]]] = [[[] for _ in morph] for morph in people]
+    for block in reader.blocks(progress):
+        high = block.low + len(block.values)
+        inside = {who: x[(x >= block.low) & (x < high)] for who, x in rows.items()}
+        for column, j in enumerate(order.tolist()):
+            for i, who in enumerate(people[j]):
+                chosen = [x - block.low for x in inside[who].tolist() if x not in sources[j]]
+                values = np.asarray(block.values[chosen, column], dtype=np.float64)
+                parts[j][i].append(values[~np.isnan(values)])
+    found = []
+    for morph, names_of, each in zip(scores.gallery_labels.tolist(), people, parts, strict=True):
+        found.append([np.concatenate(x) for x in each])
+        for who, values in zip(names_of, found[-1], strict=True):
+            if not len(values):
+                raise DataError(
+                    f"the contributor {who!r} of the morph {morph!r} has no attempt against it"
+                )
+    return _Morphs(scores, found)
+
+
+def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
+    """Return evenly spaced thresholds over the attempts of all systems."""
+    every = np.concatenate([x for one in found for morph in one.distances for x in morph])
+    finite = to_user(every[np.isfinite(every)], found[0].scores.kind)
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
+    return np.unique(linear_grid(low, high, DEFAULT_COUNT if number is None else number))
+
+
+def _used(
+    given: Any, systems: Mapping[str, Scores], others: Mapping[str, Scores]
+) -> dict[str, float]:
+    """Return the threshold of each system, as a distance; none where it is not given."""
+    if given is None:
+        return {}
+    name, found = Argument("threshold"), {}
+    by_system = given if isinstance(given, Mapping) else dict.fromkeys(systems, given)
+    for system, scores in systems.items():
+        if system not in by_system:
+            raise DataError(f"{name} has no threshold of the system {system!r}")
+        rule = parse_rule(by_system[system])
+        if rule.name == "fixed":
+            found[system] = rule.as_distance(scores.kind).values[0]
+        elif rule.name != "far":
+            raise DataError(f"{name} is {given!r}; expected a number or far=X")
+        elif system not in others:
+            raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
+        else:
+            ds = verification(others[system], far_targets=rule.values)
+            found[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
+    return found
+
+
+def _rates(
+    one: _Morphs,
+    grid: np.ndarray,
+    targets: np.ndarray,
+    people: list[list[str]],
+    bona_fide: Scores | None,
+    used: float | None,
+    options: IntervalOptions | None,
+) -> Variables:
+    """Return the rates of one system."""
+    kind = one.scores.kind
+    sizes, count = one.sizes, len(one.distances)
+    places, ds = [to_user(grid, kind)], None  # as distances: to negate them is its own inverse
+    if bona_fide is not None:
+        ds = verification(bona_fide, thresholds=grid, far_targets=targets.tolist())
+        places.append(to_user(ds["threshold_at_far"].values, kind))
+    places.append(np.array([math.nan if used is None else used]))
+    every, product = one.accepted(np.concatenate(places))
+    measures = {"mmpmr": every.sum(axis=1) / count, "mmpmr_prod": product.sum(axis=1) / count}
+    if options is not None:
+        from bioeval.studies.attacks.intervals import morph_limits
+
+        for name, values in (("mmpmr", every), ("mmpmr_prod", product)):
+            limits = morph_limits(values.astype(np.float64), people, options)
+            measures |= {f"{name}_low": limits[0], f"{name}_high": limits[1]}
+    found: Variables = {"attempts_min": ((), min(sizes)), "attempts_max": ((), max(sizes))}
+    found |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
+    for end in ("", "_low", "_high") if options is not None else ("",):
+        values = measures[f"mmpmr{end}"]
+        if ds is not None:
+            found[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
+        if used is not None:
+            found[f"mmpmr_at_threshold{end}"] = (), values[-1]
+    if ds is not None:
+        frr = ds["frr"].values
+        found |= {
+            "frr": (("threshold",), frr),
+            "rmmr": (("threshold",), found["mmpmr"][1] + frr),
+            "rmmr_prod": (("threshold",), found["mmpmr_prod"][1] + frr),
+            "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
+            "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
+        }
+    if bona_fide is not None and ds is not None and options is not None and knows_people(bona_fide):
+        from bioeval.studies.attacks.intervals import relative_morph_limits
+
+        genuine, at = _genuine(bona_fide), np.concatenate(places[:2])
+        frr = np.concatenate([ds["frr"].values, ds["frr_at_far"].values])
+        for name, values in (("rmmr", every), ("rmmr_prod", product)):
+            shown = values[: len(at)].astype(np.float64)
+            limits = relative_morph_limits(shown, people, genuine, at, frr, options)
+            for end, x in zip(("low", "high"), limits, strict=True):
+                found[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
+                if name == "rmmr":
+                    found[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
+    if used is not None:
+        found["threshold_used"] = (), to_user(used, kind)
+    return found
+
+
+def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
+    """Return the distances of the genuine attempts, and the subject of each as text."""
+    attempts = SubjectAttempts(VerificationJob(BlockReader(bona_fide)))
+    nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
+    distances, who = attempts.sweep(np.empty(0), nothing)
+    return distances, [str(attempts.names[i]) for i in who.tolist()]
+
+
+def _potential(found: Sequence[_Morphs], at: Sequence[float]) -> np.ndarray:
+    """Return the morphing attack potential by attempts and systems."""
+    most = min(min(one.sizes) for one in found)
+    reached = np.stack([one.reached(x, most) for one, x in zip(found, at, strict=True)])
+    attempts, systems = np.arange(1, most + 1), np.arange(1, len(found) + 1)
+    of_morph = (reached[None] >= attempts[:, None, None]).sum(axis=1)  # attempts, morphs
+    return (of_morph[:, None] >= systems[:, None]).sum(axis=2) / reached.shape[1]
+
+
+def _doubts(found: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
+    """Yield warnings of unequal numbers of attempts and of few people."""
+    low, high = min(min(x.sizes) for x in found), max(max(x.sizes) for x in found)
+    if low < high:
+        yield (
+            f"contributors have {low:,} to {high:,} attempts: mmpmr grows with their number; the "
+            f"first {counted(low, 'attempts')} of each count for map"
+        )
+    if (number := len({x for morph in people for x in morph})) < _FEW:
+        yield f"{counted(number, 'contributors')} in all: results depend on few people"
+
+
+NAMES = {
+    "system": Name("system"),
+    "attempts": Name("attempts of every contributor, at least"),
+    "systems": Name("systems, at least"),
+    "morphs": Name("morphed images"),
+    "attempts_min": Name("smallest number of attempts of a contributor against a morph"),
+    "attempts_max": Name("largest number of attempts of a contributor against a morph"),
+    "mmpmr": Name("proportion of morphs accepted for every contributor (MinMax-MMPMR)"),
+    "mmpmr_prod": Name("mean product of the proportions of accepted attempts (ProdAvg-MMPMR)"),
+    "frr": Name("false reject rate of bona fide attempts", iso="FNMR"),
+    "rmmr": Name("relative morph match rate, mmpmr + frr"),
+    "rmmr_prod": Name("relative morph match rate, mmpmr_prod + frr"),
+    "threshold_at_far": Name("loosest threshold with FAR at most the target"),
+    "mmpmr_at_far": Name("mmpmr at the threshold of the FAR target"),
+    "rmmr_at_far": Name("rmmr at the threshold of the FAR target"),
+    "threshold_used": Name("threshold chosen or given"),
+    "mmpmr_at_threshold": Name("mmpmr at the threshold used"),
+    "map": Name("morphing attack potential", iso="MAP"),
+}
+for _rate in (
+    *("mmpmr", "mmpmr_prod", "mmpmr_at_far", "mmpmr_at_threshold"),
+    *("rmmr", "rmmr_prod", "rmmr_at_far"),
+):
+    for _side, _word in (("low", "lower"), ("high", "upper")):
+        NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield MMPMR of each system, and the morphing attack potential."""
+    ds = found[""]
+    yield Title("Morphing attacks")
+    names = ds["system"].values.tolist() if "system" in ds.dims else [str(ds.attrs["system"])]
+    each = [ds.isel(system=i) for i in range(len(names))] if "system" in ds.dims else [ds]
+    numbers = {f"{int(x):,}": 0 for x in (ds["attempts_min"].min(), ds["attempts_max"].max())}
+    facts = [
+        ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, map(str, names)))),
+        ("Over", counted(int(ds["morphs"]), "morphs")),
+        ("Attempts", f"{' to '.join(numbers)} per contributor (MMPMR grows with this number)"),
+    ]
+    yield FactList(facts)
+    yield Sentence()
+    rows: list[list[Any]] = []
+    targets = ds["far_target"].values.tolist() if "far_target" in ds else []
+    for name, one in zip(names, each, strict=True):
+        label = short_name(str(name))
+        if "threshold_used" in ds:
+            at = float(one["threshold_used"])
+            used = f"threshold used, {ds.attrs['chosen_on']}"
+            rows.append([label, used, at, rate_with_limits(one, "mmpmr_at_threshold"), ""])
+            label = ""
+        for i, target in enumerate(targets):
+            at = float(one["threshold_at_far"][i])
+            rates = [
+                rate_with_limits(one, "mmpmr_at_far", i),
+                rate_with_limits(one, "rmmr_at_far", i),
+            ]
+            rows.append([label, f"FAR at most {100 * target:g} %", at, *rates])
+            label = ""
+    if rows:
+        heads = ["system", "chosen by", "threshold", "MMPMR", *["RMMR"] * bool(targets)]
+        rows = thresholds_in_one_precision(rows, 2)
+        yield Table(heads, [x[: len(heads)] for x in rows], said="")
+        if "rmmr_at_far" in ds:
+            yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
+    else:
+        yield Sentence("MMPMR at some thresholds; bona fide scores would choose one at a FAR.")
+        places = np.unique(np.linspace(0, ds.sizes["threshold"] - 1, 6).round().astype(int))
+        rows = [
+            [float(ds["threshold"][i]),
+             *(percent(float(one[x][i])) for one in each for x in ("mmpmr", "mmpmr_prod"))]
+            for i in places.tolist()
+        ]  # fmt: skip
+        of = [f"{short_name(str(x))}: " for x in names] if len(names) > 1 else [""]
+        heads = [f"{x}{rate}" for x in of for rate in ("MMPMR", "ProdAvg")]
+        yield Table(["threshold", *heads], thresholds_in_one_precision(rows, 0), said="")
+    if "map" in ds:
+        yield Sentence()
+        yield Title("Morphing attack potential")
+        heads = [counted(x, "systems") for x in ds["systems"].values.tolist()]
+        rows = [
+            [counted(x, "attempts"), *(percent(float(y)) for y in ds["map"][i].values)]
+            for i, x in enumerate(ds["attempts"].values.tolist())
+        ]
+        yield Table(["at least", *heads], rows, said="")
+    if "interval_method" in ds.attrs:
+        level = 100 * float(ds.attrs["confidence"])
+        yield Note(f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
+                   exact=True)  # fmt: skip
+    yield Warnings(found)

@@ -1,0 +1,463 @@
+"""Presentation attack detection: errors by attack instrument species (ISO/IEC 30107-3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_array, require_numbers
+from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
+from bioeval.base.kinds import VALUED, ValuedKind, larger_is_closer
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import RateBootstrap
+from bioeval.base.version import __version__
+from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
+from bioeval.results.dataset import Variables, along, build
+from bioeval.results.words import (
+    percent,
+    rate_with_limits,
+    threshold_text,
+    thresholds_in_one_precision,
+)
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
+from bioeval.studies.attacks.scores import BONA_FIDE
+from bioeval.tallies.points import per_cent
+from bioeval.tallies.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    linear_grid,
+    to_internal,
+    to_user,
+)
+
+#: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
+APCER_TARGETS = (0.1, 0.05, 0.01)
+
+NonResponse = Literal["exclude", "reject"]
+NON_RESPONSE: tuple[NonResponse, ...] = get_args(NonResponse)
+
+_NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
+
+# Fewer instruments of a species are warned of.
+LEAST_INSTRUMENTS = 10
+
+
+def pad(
+    values: Any,
+    attack: Any,
+    *,
+    kind: ValuedKind = "similarity",
+    thresholds: Any = None,
+    apcer_targets: Any = APCER_TARGETS,
+    threshold: Any = None,
+    dev: tuple[Any, Any] | None = None,
+    non_response: NonResponse = "exclude",
+    potential: Potential | None = None,
+    instrument: Any = None,
+    subjects: Any = None,
+    interval: RateBootstrap | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    name: str = "",
+) -> xr.Dataset:
+    """Evaluate presentation attack detection: APCER by species against BPCER.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n,)
+        One detection score a presentation; NaN where detection gave no response.
+    attack : array_like of str, shape (n,)
+        The attack instrument species of each presentation; empty or ``"bona fide"`` for bona fide.
+    kind : {"similarity", "distance", "llr"}
+        Whether larger scores mean bona fide, and a presentation is classified bona fide at or above
+        the threshold, or smaller ones, at or below it.
+    thresholds : None, int or array_like, optional
+        As for :func:`bioeval.verification`.
+    apcer_targets : array_like of float
+        At which BPCER is reported: 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.
+    threshold : float, str or tuple, optional
+        A number, or a rule: ``("apcer", x)``, the loosest point with APCER at most `x`;
+        ``("bpcer", x)``, the strictest with BPCER at most `x`; ``"d_eer"``.
+    dev : tuple of two array_like, optional
+        Scores and species of a development set, on which the rule chooses.
+    non_response : {"exclude", "reject"}
+        Whether presentations without a response leave the denominators of APCER and BPCER, or are
+        rejected at every threshold.
+    potential : tuple of a mapping and a level, optional
+        The attack potential of each species, and the largest one whose species are in ``apcer``,
+        its targets and ``d_eer``.
+    instrument, subjects : array_like, shape (n,), optional
+        The object presented, for attacks, and the person, which intervals resample.
+    interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
+        Adds ``_low`` and ``_high`` of each rate and of ``d_eer``; needs `subjects` or
+        `instrument`.
+    confidence, replicates, random_state
+        As for :func:`bioeval.verification`.
+    name : str
+        Name of the detector.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold, species``: ``apcer_of_species``; over ``threshold``: ``apcer``, the
+        largest over the species, ``apcer_pooled`` over all attack presentations, and ``bpcer``.
+        Over ``apcer_target``: ``threshold_at_apcer`` and ``bpcer_at_apcer``. Scalars ``d_eer`` and
+        ``d_eer_threshold``. Over ``species``: ``presentations_of_species``,
+        ``non_responses_of_species``, ``apnrr_of_species``; scalars ``bona_fide``,
+        ``bona_fide_non_responses``, ``bpnrr``. With `threshold` ``threshold_used``,
+        ``apcer_of_species_at_threshold``, ``apcer_at_threshold``, ``apcer_pooled_at_threshold``,
+        ``bpcer_at_threshold`` and ``acer``, their mean, which ISO/IEC 30107-3 does not have.
+
+    Raises
+    ------
+    DataError
+        Bad options or lengths; no bona fide or no attack presentation; species whose names differ
+        in case alone.
+
+    Notes
+    -----
+    ISO/IEC 30107-3:2023: APCER is of each species, and that of a system the largest among species
+    of one attack potential. Pooled, it depends on how often each species was presented. Points are
+    reject-all and each distinct score; nothing is read off the thresholds of the curves.
+    ``docs/attack-detection.md`` compares the terms of other programs.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> values = [0.9, 0.8, 0.6, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35]
+    >>> attack = ["", "", "", "", "mask", "mask", "mask", "print", "print"]
+    >>> ds = be.pad(values, attack, threshold=0.5)
+    >>> [round(float(ds[x]), 3) for x in ("apcer_at_threshold", "bpcer_at_threshold", "d_eer")]
+    [0.333, 0.25, 0.333]
+    """
+    require_choice("kind", kind, VALUED)
+    require_choice("non_response", non_response, NON_RESPONSE)
+    given, targets = check_thresholds(thresholds), _targets(apcer_targets)
+    data = presentations_of(values, attack, kind, non_response, potential)
+    rule = None if threshold is None else DetectionRule.parse(threshold)
+    if dev is not None and (rule is None or rule.name == "fixed"):
+        raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
+    if interval is not None:
+        require_choice("interval", interval, get_args(RateBootstrap))
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    units = _units(data, subjects, instrument)
+    warnings = [*_doubts(data, targets, units.get("instrument"))]
+    points = [data.at_apcer(x) for x in targets.tolist()]
+    at_target = _pick(data.points.threshold, points)
+    made: Variables = {
+        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
+        "bpcer_at_apcer": (("apcer_target",), _pick(data.points.fr, points)),
+        "d_eer": data.d_eer.eer,
+        "d_eer_threshold": to_user(data.d_eer.eer_threshold, kind),
+        **_responses(data),
+    }
+    at = None
+    attrs: dict[str, str | int | float] = {}
+    if rule is not None:
+        at, attrs = _chosen(rule, data, dev, kind, potential, warnings)
+        made |= _at_threshold(data, at, kind)
+    grid = _grid(data, given, [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan], kind)
+    inside = to_internal(grid, kind)
+    order = slice(None, None, -1 if larger_is_closer(kind) else 1)
+    for rate, found in data.rates(inside).items():
+        dims = ("threshold", "species")[: found.ndim]
+        made[rate] = dims, found[order]
+    if options is not None:
+        from bioeval.studies.attacks.intervals import presentation_limits
+
+        places = np.concatenate([inside, at_target, [math.nan if at is None else at]])
+        found_limits = presentation_limits(data, units, options, places)
+        for side, ends in zip(("low", "high"), found_limits.pop("d_eer", _NO_LIMITS), strict=True):
+            made[f"d_eer_{side}"] = float(ends[0])
+        for rate, limits in found_limits.items():
+            for side, every in zip(("low", "high"), limits, strict=True):
+                made[f"{rate}_{side}"] = made[rate][0], every[: len(inside)][order]
+                if rate == "bpcer":
+                    made[f"bpcer_at_apcer_{side}"] = ("apcer_target",), every[len(inside) : -1]
+                if at is not None:
+                    made[f"{rate}_at_threshold_{side}"] = made[rate][0][1:], every[-1]
+        attrs |= {"interval_method": options.method, "confidence": options.confidence}
+        attrs |= {"resampled": " and ".join(units)}
+    if math.isnan(data.d_eer.eer):
+        warnings.append("d_eer is not defined (NaN): APCER and BPCER do not cross")
+    about: dict[str, str | int | float] = {
+        "task": "presentation attack detection",
+        "system": name,
+        "kind": kind,
+        "non_response": non_response,
+        "apcer_over": ", ".join(x for x, y in zip(data.species, data.counted, strict=True) if y),
+        "potential": "" if potential is None else str(potential[1]),
+        **attrs,
+        "bioeval_version": __version__,
+        "warnings": "\n".join(warnings),
+    }
+    species = np.array(data.species, dtype=str)
+    coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
+    return build(made, NAMES, coordinates, about)
+
+
+def _targets(given: Any) -> np.ndarray:
+    """Return APCER targets as an array."""
+    try:
+        array = np.atleast_1d(require_numbers("apcer_targets", given))
+    except DataError:
+        array = np.array([math.nan])
+    if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
+        raise DataError(f"{Argument('apcer_targets')} is {given!r}; expected rates from 0 to 1")
+    return array
+
+
+def _pick(values: np.ndarray, points: Sequence[int | None]) -> np.ndarray:
+    """Return values at points; NaN where there is none."""
+    return np.array([math.nan if i is None else values[i] for i in points], dtype=np.float64)
+
+
+def _responses(data: Presentations) -> Variables:
+    """Return the numbers of presentations, and the rates of those without a response."""
+    codes, failed = data.codes, np.isnan(data.distances)
+    number = np.array([(codes == i).sum() for i in range(len(data.species))])
+    silent = np.array([(failed & (codes == i)).sum() for i in range(len(data.species))])
+    bona_fide = int((codes == BONA_FIDE).sum())
+    none = int((failed & (codes == BONA_FIDE)).sum())
+    over = ("species",)
+    return {
+        **along(
+            over,
+            presentations_of_species=number,
+            non_responses_of_species=silent,
+            apnrr_of_species=silent / number,
+        ),
+        "bona_fide": bona_fide,
+        "bona_fide_non_responses": none,
+        "bpnrr": none / bona_fide,
+    }
+
+
+def _doubts(
+    data: Presentations, targets: np.ndarray, instruments: np.ndarray | None
+) -> Iterator[str]:
+    """Yield warnings of species that are small or without a response."""
+    number = [int((data.codes == i).sum()) for i in range(len(data.species))]
+    positive = targets[targets > 0]
+    least = 3 / float(positive.min()) if len(positive) else 0.0
+    few = [f"{x!r} ({n:,})" for x, n in zip(data.species, number, strict=True) if n < least]
+    if few:
+        yield (
+            f"fewer than {math.ceil(least):,} presentations (3 / APCER) cannot show an APCER of "
+            f"{per_cent(positive.min())}, even without an error: {', '.join(few)}"
+        )
+    silent = [x for i, x in enumerate(data.species) if not data.of(i, answered=True)]
+    if silent:
+        yield f"apcer is without species that have no response: {', '.join(map(repr, silent))}"
+    if not data.of(BONA_FIDE, answered=True):
+        yield "no bona fide presentation has a response"
+    if instruments is not None:
+        objects = [len(np.unique(instruments[data.codes == i])) for i in range(len(data.species))]
+        of = [
+            f"{x!r} ({m:,} in {n:,} presentations)"
+            for x, m, n in zip(data.species, objects, number, strict=True)
+            if m < LEAST_INSTRUMENTS
+        ]
+        if of:
+            yield f"fewer than {LEAST_INSTRUMENTS} instruments of a species: {', '.join(of)}"
+
+
+def _chosen(
+    rule: DetectionRule,
+    data: Presentations,
+    dev: Any,
+    kind: str,
+    potential: Any,
+    warnings: list[str],
+) -> tuple[float | None, dict[str, str | int | float]]:
+    """Return the distance that a rule chooses, and where it was chosen."""
+    source, chosen_on = data, "the same data; errors there are optimistic"
+    if rule.name == "fixed":
+        rule = replace(rule, value=-rule.value if larger_is_closer(kind) else rule.value)
+        chosen_on = "given"
+    elif dev is not None:
+        if not isinstance(dev, (tuple, list)) or len(dev) != 2:
+            raise DataError(f"{Argument('dev')}: expected two arrays, scores and species")
+        scores, species = dev
+        source = presentations_of(scores, species, kind, data.non_response, potential, "dev: ")
+        chosen_on = "the development set"
+    at = source.chosen(rule)
+    words = rule.words
+    if rule.name == "fixed":
+        words = f"the threshold {float(to_user(rule.value, kind)):g}"
+    if at is None:
+        warnings.append(f"no threshold: there is no operating point for {words}")
+    elif math.isnan(at):
+        warnings.append(
+            "the threshold rejects all attempts and is infinite, because some scores are"
+        )
+    attrs: dict[str, str | int | float] = {"chosen_on": chosen_on, "threshold_rule": rule.name}
+    return at, attrs | {"threshold_rule_in_words": words}
+
+
+def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
+    """Return the rates at a threshold; NaN where there is none."""
+    rates = {x: y[0] for x, y in data.rates(np.array([math.nan if at is None else at])).items()}
+    if at is None:
+        rates = {name: np.full(np.shape(x), math.nan) for name, x in rates.items()}
+    found: Variables = {
+        f"{name}_at_threshold": (("species",) * np.ndim(x), x) for name, x in rates.items()
+    }
+    used = to_user(math.nan if at is None else at, kind)
+    return found | {"threshold_used": used, "acer": (rates["apcer"] + rates["bpcer"]) / 2}
+
+
+def _grid(
+    data: Presentations, given: np.ndarray | int | None, points: Sequence[float], kind: str
+) -> np.ndarray:
+    """Return the thresholds of the curves: as given, or evenly spaced with the operating points."""
+    if isinstance(given, np.ndarray):
+        return given
+    every = to_user(data.distances, kind)
+    finite = every[np.isfinite(every)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
+    grid = linear_grid(low, high, DEFAULT_COUNT if given is None else given)
+    if given is None:
+        more = to_user(np.array(points, dtype=np.float64), kind)
+        grid = np.concatenate([grid, more[np.isfinite(more)]])
+    return np.unique(grid)
+
+
+def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
+    """Return the codes of the subject and the instrument of each presentation, if known."""
+    found = {}
+    for name, given in (("subjects", subjects), ("instrument", instrument)):
+        if given is None:
+            continue
+        labels = require_array(name, given)
+        if labels.shape != data.codes.shape:
+            raise DataError(
+                f"{Argument(name)} has shape {labels.shape}; expected {data.codes.shape}, one for "
+                "each presentation"
+            )
+        found[name] = np.unique(labels.astype(str), return_inverse=True)[1]
+    return found
+
+
+NAMES = {
+    "apcer_target": Name("APCER not to be exceeded"),
+    "apcer_of_species": Name(
+        "proportion of attack presentations of a species classified bona fide", iso="APCER"
+    ),
+    "apcer": Name("largest APCER over the attack instrument species", iso="APCER"),
+    "apcer_pooled": Name("proportion of all attack presentations classified bona fide"),
+    "bpcer": Name("proportion of bona fide presentations classified as attacks", iso="BPCER"),
+    "threshold_at_apcer": Name("loosest threshold with APCER at most the target"),
+    "bpcer_at_apcer": Name("BPCER at the loosest threshold within the APCER target", iso="BPCER"),
+    "d_eer": Name("detection equal error rate: APCER and BPCER cross"),
+    "d_eer_threshold": Name("attainable threshold nearest to the detection equal error rate"),
+    "presentations_of_species": Name("attack presentations of a species"),
+    "non_responses_of_species": Name("attack presentations of a species without a response"),
+    "apnrr_of_species": Name(
+        "proportion of attack presentations of a species without a response", iso="APNRR"
+    ),
+    "bona_fide": Name("bona fide presentations"),
+    "bona_fide_non_responses": Name("bona fide presentations without a response"),
+    "bpnrr": Name("proportion of bona fide presentations without a response", iso="BPNRR"),
+    "threshold_used": Name("threshold chosen or given"),
+    "acer": Name("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
+}
+for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
+    NAMES[f"{_rate}_at_threshold"] = replace(
+        NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
+    )
+_CHOSEN = ("apcer_target", "d_eer_threshold")
+for _rate in [x for x in NAMES if x.startswith(("apcer", "bpcer", "d_eer")) and x not in _CHOSEN]:
+    for _side, _word in (("low", "lower"), ("high", "upper")):
+        NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the errors by species, at APCER targets, and at the threshold."""
+    ds = found[""]
+    attrs, species = ds.attrs, ds["species"].values.tolist()
+    attacks = int(ds["presentations_of_species"].sum())
+    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
+    yield Title("Presentation attack detection")
+    facts = [
+        ("Detector", str(attrs["system"])),
+        (
+            "Over",
+            f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
+            f"{counted(attacks, 'attack presentations')} of {len(species)} species",
+        ),
+        ("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold"),
+        ("No response", _NO_RESPONSE[str(attrs["non_response"])]),
+        ("APCER is", "the largest over " + _of_all(str(attrs["apcer_over"]), attrs, len(species))),
+    ]
+    yield FactList(facts)
+    yield Sentence()
+    used = "threshold_used" in ds
+    if used:
+        at = float(ds["threshold_used"])
+        yield Title(f"At the threshold {threshold_text(at)}")
+        yield Note(f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
+                   if attrs["chosen_on"] != "given" else "given", exact=True)  # fmt: skip
+        rows = [
+            [label, rate_with_limits(ds, f"{x}_at_threshold")]
+            for x, label in (
+                ("apcer", "APCER"), ("bpcer", "BPCER"), ("apcer_pooled", "APCER, pooled"),
+            )
+        ]  # fmt: skip
+        rows.append(["ACER (no measure of ISO/IEC 30107-3; kept for older papers)",
+                     percent(float(ds["acer"]))])  # fmt: skip
+        yield Table(["", "rate"], rows, said="")
+        yield Sentence()
+    yield Title("Attack instrument species")
+    heads = ["species", "presentations", "APNRR", *["APCER at the threshold"] * used]
+    rows = []
+    for i, one in enumerate(species):
+        cells = [f"{int(ds['presentations_of_species'][i]):,}",
+                 percent(float(ds["apnrr_of_species"][i]))]  # fmt: skip
+        if used:
+            cells.append(rate_with_limits(ds, "apcer_of_species_at_threshold", i))
+        rows.append([short_name(str(one)), *cells])
+    rows.append(["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"])),
+                 *["-"] * used])  # fmt: skip
+    yield Table(heads, rows, said="")
+    yield Sentence("APNRR of bona fide presentations is BPNRR.")
+    yield Sentence()
+    yield Title("Operating points, chosen on these data")
+    points: list[list[Any]] = []
+    points.append(["D-EER", float(ds["d_eer_threshold"]), rate_with_limits(ds, "d_eer")])
+    for i, target in enumerate(ds["apcer_target"].values.tolist()):
+        label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
+        at = float(ds["threshold_at_apcer"][i])
+        points.append([label, at, rate_with_limits(ds, "bpcer_at_apcer", i)])
+    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), said="")
+    if "interval_method" in attrs:
+        level = 100 * float(attrs["confidence"])
+        yield Note(f"In brackets: {level:g} % intervals, {attrs['interval_method']} over "
+                   f"{attrs['resampled']}; thresholds fixed", exact=True)  # fmt: skip
+    yield Warnings(found)
+
+
+_NO_RESPONSE = {
+    "exclude": "left out of APCER and BPCER",
+    "reject": "rejected at every threshold",
+}
+
+
+def _of_all(named: str, attrs: Mapping[str, Any], species: int) -> str:
+    if attrs["potential"]:
+        return f"the species of potential {attrs['potential']} or less: {named}"
+    return "all species" if named.count(", ") + 1 == species else named
+
+
+def _named(target: float) -> str:
+    """Return ``" (BPCER20)"`` for the target 0.05."""
+    whole = round(1 / target) if target else 0
+    return f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""

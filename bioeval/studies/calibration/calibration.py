@@ -1,0 +1,463 @@
+"""Calibration: what log-likelihood ratios cost, and what the same scores could reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from bioeval.base import scalars
+from bioeval.base.arguments import numbers_or_nothing
+from bioeval.base.errors import Argument, DataError, counted, printable
+from bioeval.base.kinds import PLURALS
+from bioeval.base.progress import reported_to
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, by_name
+from bioeval.results.blocks import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
+from bioeval.results.dataset import Variables, about_attrs, along, build, rate
+from bioeval.results.words import excluded_by_system, number
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_columns import probe_column
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
+from bioeval.studies.sites.judged import attempts_within
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_job import Templates
+
+CALIBRATION = {
+    **by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "c_primary": Name("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
+    "min_c_primary": Name(
+        "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
+    ),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+}
+
+#: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
+LOG_ODDS = np.linspace(-10.0, 10.0, 81)
+RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
+
+_EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
+
+PRIORS = (0.5, 0.1, 0.01, 0.001)
+
+
+def check_priors(priors: Any) -> np.ndarray:
+    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
+    array = numbers_or_nothing(priors)
+    if not len(array) or not ((array > 0) & (array < 1)).all():
+        raise DataError(
+            f"{Argument('priors')} is {priors!r}; expected probabilities of a genuine attempt "
+            "above 0 and below 1"
+        )
+    if len(np.unique(array)) < len(array):
+        raise DataError(f"{Argument('priors')} is {priors!r}; expected each prior once")
+    return array
+
+
+def check_costs(costs: Any) -> tuple[float, float]:
+    """Return the costs of a miss and of a false accept."""
+    found = numbers_or_nothing(costs).tolist()
+    if len(found) != 2 or not all(0 < cost < math.inf for cost in found):
+        raise DataError(
+            f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
+            "and of a false accept"
+        )
+    return found[0], found[1]
+
+
+def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the ratios at or above which accepting has the lower expected cost."""
+    miss, accept = costs
+    return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
+
+
+def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the distances at which impostor attempts are counted, for ratios."""
+    thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
+    return np.concatenate([0.0 - thresholds, _below(RATIOS)])
+
+
+def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the weight of FAR in Cprimary, beside that of FRR."""
+    return costs[1] * (1 - priors) / (costs[0] * priors)
+
+
+def _below(ratios: np.ndarray) -> np.ndarray:
+    """Return the largest distances whose ratios exceed given ones."""
+    return np.nextafter(0.0 - ratios, -np.inf)
+
+
+def calibration_dataset(
+    counts: CalibrationCounts,
+    priors: np.ndarray,
+    costs: tuple[float, float],
+    options: Mapping[str, str],
+    equalised: tuple[np.ndarray, np.ndarray] | None = None,
+) -> xr.Dataset:
+    """Return the dataset; for scores that are not ratios, the best of any monotone map.
+
+    `equalised` are the costs of :func:`_equalised`.
+    """
+    curve = scipy.special.expit(LOG_ODDS)
+    found: Variables = {}
+    coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
+    if counts.genuine_loss is not None and counts.impostor_loss is not None:
+        found |= _of_ratios(counts, priors, costs)
+        ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
+        found["ece"] = ("prior_log_odds",), ece
+        found["cllr"] = float(ece[_EVEN])
+        coordinates["llr"] = RATIOS
+    found |= _least(counts, priors, costs)
+    if equalised is not None:
+        actual, least = equalised
+    else:
+        beta = _beta(priors, costs)
+        none = np.full(len(beta), np.nan)
+        least = (
+            none if counts.pooled is None else counts.pooled.least_cost(np.ones(len(beta)), beta)
+        )
+        frr, far = (found.get(f"{x}_at_bayes", ((), none))[1] for x in ("frr", "far"))
+        actual = frr + beta * far
+    if "cllr" in found:
+        found["c_primary"] = float(actual.mean())
+    found["min_c_primary"] = float(least.mean())
+    if "cllr" in found:
+        with np.errstate(invalid="ignore"):
+            found["calibration_loss"] = found["cllr"] - found["min_cllr"]
+    entr = scipy.special.entr
+    found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
+    found["genuine_attempts"] = len(counts.genuine)
+    found["impostor_attempts"] = counts.impostor_attempts
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
+    attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
+    attrs["definition"] = (
+        "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
+        "the same data (optimistic)"
+    )
+    return build(found, CALIBRATION, coordinates, attrs)
+
+
+def _of_ratios(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
+) -> Variables:
+    """Return the costs at Bayes thresholds, and the distributions of the ratios."""
+
+    def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rejected = counts.false_rejects(distances)
+        return (
+            rate(rejected, len(counts.genuine)),
+            rate(counts.false_accepts(distances), counts.impostor_attempts),
+        )
+
+    thresholds = bayes_thresholds(priors, costs)
+    frr, far = rates(0.0 - thresholds)
+    weights = _weights(scipy.special.expit(LOG_ODDS))
+    curve = [w * x for w, x in zip(weights, rates(0.0 + LOG_ODDS), strict=True)]
+    miss, accept = _weights(priors, costs)
+    above = rates(_below(RATIOS))
+    return {
+        **along(
+            ("prior",),
+            act_dcf=miss * frr + accept * far,
+            bayes_threshold=thresholds,
+            far_at_bayes=far,
+            frr_at_bayes=frr,
+        ),
+        "bayes_error": (("prior_log_odds",), sum(curve)),
+        "genuine_above": (("llr",), 1 - above[0]),
+        "impostor_above": (("llr",), above[1]),
+    }
+
+
+def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
+    """Return the least costs of any threshold or monotone map, and that map."""
+    pooled = counts.pooled
+    if pooled is None:
+        values = {
+            "min_dcf": len(priors),
+            "min_bayes_error": len(LOG_ODDS),
+            "min_ece": len(LOG_ODDS),
+        }
+        least = {name: np.full(number, np.nan) for name, number in values.items()}
+    else:
+        least = {
+            "min_dcf": pooled.least_cost(*_weights(priors, costs)),
+            "min_bayes_error": pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS))),
+            "min_ece": pooled.cross_entropy(LOG_ODDS),
+        }
+    found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
+    found |= {name: (("prior_log_odds",), values) for name, values in least.items()}
+    found["min_cllr"] = float(least["min_ece"][_EVEN])
+    if pooled is not None:
+        ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
+        blocks = {
+            "pav_low": np.minimum(*ends),
+            "pav_high": np.maximum(*ends),
+            "pav_llr": pooled.llr,
+            "pav_genuine": pooled.genuine,
+            "pav_impostor": pooled.impostor,
+        }
+        found |= {name: (("pav_block",), values) for name, values in blocks.items()}
+    return found
+
+
+def _weights(
+    prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
+    miss, accept = prior * costs[0], (1 - prior) * costs[1]
+    least = np.minimum(miss, accept)
+    return miss / least, accept / least
+
+
+def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
+    said = []
+    if "cllr" not in found:
+        said.append(
+            f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
+            "minima are given; a calibrator that has learnt from other people makes ratios of them"
+        )
+    elif found["cllr"] > 1:
+        said.append(
+            "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
+        )
+    genuine, impostor = counts.infinite
+    if "cllr" in found and (genuine or impostor):
+        said.append(
+            f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
+            f"{counted(impostor, 'impostor attempts')} with inf"
+        )
+    for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
+        if not there:
+            said.append(f"there is no {name} attempt: no cost is defined")
+    return said
+
+
+@leaves_out_attacks
+def calibration(
+    scores: Scores,
+    priors: Sequence[float] = PRIORS,
+    *,
+    costs: tuple[float, float] = (1.0, 1.0),
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    equalise: str | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of ``kind="llr"``, natural log-likelihood ratios; of other kinds only the minima are given.
+        The attempts are those of :func:`verification`.
+    priors : sequence of float
+        Prior probabilities of a genuine attempt, at which decisions are judged.
+    costs : (float, float)
+        Of a miss (false reject) and of a false accept.
+    templates, fusion
+        As for :func:`verification`.
+    equalise : str, optional
+        A metadata column of the probes. FRR and FAR in Cprimary are then means over the values of
+        this column, each value with such attempts weighing the same, as in NIST's speaker
+        recognition evaluations.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, of one sweep after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cllr``, ``min_cllr`` and ``calibration_loss`` in bits. Over ``prior``: ``act_dcf`` at the
+        ``bayes_threshold`` with ``far_at_bayes`` and ``frr_at_bayes``, and ``min_dcf`` over all
+        thresholds, both normalised by the cost of deciding by the prior alone. ``c_primary`` is
+        the mean over the priors of ``FRR + beta FAR`` with ``beta = c_fa (1 - prior) / (c_miss
+        prior)`` at the Bayes threshold ``ln beta``, ``min_c_primary`` that of the least over all
+        thresholds. Over
+        ``prior_log_odds``: ``bayes_error``, ``min_bayes_error``, ``ece``, ``min_ece`` and
+        ``reference_ece``. Over ``llr``: ``genuine_above`` and ``impostor_above``. Over
+        ``pav_block``, the blocks of isotonic regression: ``pav_llr``, ``pav_low``, ``pav_high``,
+        ``pav_genuine``, ``pav_impostor``. NaN where a class has no attempt.
+
+    Raises
+    ------
+    DataError
+        If priors or costs are outside their range, or the scores hold NaN and say nothing of it.
+    ProtocolError
+        If the scores are an order only, or subjects are needed and not known.
+
+    Notes
+    -----
+    Exact over all attempts, in three sweeps over the scores; memory is that of the genuine scores.
+    Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker detection.
+    *Computer Speech and Language* 20, 230-275. Cprimary: NIST 2016 Speaker Recognition Evaluation
+    Plan, section 3, with the priors 0.01 and 0.005. See ``docs/calibration.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> ratios = be.Calibrator().fit(scores).transform(scores)
+    >>> found = be.calibration(ratios, priors=[0.5, 0.01])
+    >>> print(f"{found.cllr.item():.3f} {found.min_cllr.item():.3f}")
+    0.140 0.128
+    """
+    checked, pair = check_priors(priors), check_costs(costs)
+    if not isinstance(scores, Scores):
+        raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
+    if equalise is not None:
+        if not isinstance(equalise, str):
+            raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
+        values = probe_column(scores, equalise, "equalise")
+    ratios = scores.kind == "llr"
+    with reported_to(progress):
+        counts = count_for_calibration(
+            scores,
+            templates=templates,
+            fusion=fusion,
+            wanted=wanted_distances(checked, pair) if ratios else np.empty(0),
+            shifts=LOG_ODDS if ratios else None,
+        )
+    options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
+    if equalise is None:
+        return calibration_dataset(counts, checked, pair, options)
+    both = _equalised(scores, values, counts, checked, pair, templates, fusion)
+    options["equalised"] = equalise
+    return calibration_dataset(counts, checked, pair, options, both)
+
+
+def _equalised(
+    scores: Scores,
+    values: np.ndarray,
+    counts: CalibrationCounts,
+    priors: np.ndarray,
+    costs: tuple[float, float],
+    templates: str,
+    fusion: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``FRR + beta FAR`` at the Bayes threshold of each prior, and the least of any one.
+
+    FRR and FAR are means over the values of a probe column. The cost is least at a genuine score,
+    or where all are rejected: between two genuine scores only false accepts grow.
+    """
+    bayes, beta = bayes_thresholds(priors, costs), _beta(priors, costs)
+    thresholds = np.union1d(bayes, to_user(counts.genuine, scores.kind))
+    thresholds = thresholds[~np.isnan(thresholds)]
+    frr, far = [], []
+    for value in np.unique(values):
+        part = scores.select(probes=np.flatnonzero(values == value))
+        found = attempts_within(part, thresholds, templates, fusion)
+        if found.genuine_attempts:
+            frr.append(1 - found.genuine / found.genuine_attempts)
+        if found.impostor_attempts:
+            far.append(found.impostor / found.impostor_attempts)
+    none = np.full(len(thresholds), np.nan)
+    miss, accept = (np.mean(x, axis=0) if x else none for x in (frr, far))
+    place = np.searchsorted(thresholds, bayes)
+    cost = miss + np.multiply.outer(beta, accept)
+    return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
+
+
+_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
+
+_PRIMARY = {
+    "Cprimary, mean over the priors": "c_primary",
+    "minimum Cprimary": "min_c_primary",
+}
+
+_BY_PRIOR = {
+    "threshold": "bayes_threshold",
+    "FAR, %": "far_at_bayes",
+    "FRR, %": "frr_at_bayes",
+    "actual": "act_dcf",
+    "minimum": "min_dcf",
+}
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield Cllr of each system, and decision costs by prior."""
+    yield Title("Calibration")
+    facts = []
+    for name, ds in found.items():
+        made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
+        genuine, impostor = (int(ds[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+        facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
+        facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
+    excluded = excluded_by_system({name: ds.attrs for name, ds in found.items()})
+    yield FactList([*facts, ("Excluded", excluded)], indented=True)
+    yield Sentence()
+    ratios = any("cllr" in ds for ds in found.values())
+    rows = [
+        [f"{label}, bits", *(number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())]
+        for label, name in _COSTS.items()
+        if ratios or name == "min_cllr"
+    ]
+    for label, name in _PRIMARY.items():
+        if ratios or name == "min_c_primary":
+            values = (number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())
+            rows.append([label, *values])
+    yield Table(["", *found], rows, said="")
+    for name, ds in found.items():
+        yield Sentence()
+        miss, false = (float(ds.attrs[f"cost_{x}"]) for x in ("miss", "false_accept"))
+        yield Sentence(
+            f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
+        )
+        shown = {head: ds[x].values.tolist() for head, x in _BY_PRIOR.items() if x in ds}
+        rows = [
+            [
+                f"{prior:g}",
+                *(
+                    number(100 * x[i], ".3f") if head.endswith("%") else number(x[i], ".4f")
+                    for head, x in shown.items()
+                ),
+            ]
+            for i, prior in enumerate(ds["prior"].values.tolist())
+        ]
+        yield Table(["prior", *shown], rows)
+    yield Sentence()
+    actual = "Actual: at the Bayes threshold. " if ratios else ""
+    yield Note(
+        "Minimum: after the best monotone map, or at the best threshold, on these data "
+        f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
+        indented=False,
+    )
+    columns = {str(ds.attrs["equalised"]) for ds in found.values() if "equalised" in ds.attrs}
+    for column in sorted(columns):
+        text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
+        yield Note(text, indented=False)
+    yield Warnings(found, reworded=False)

@@ -1,0 +1,421 @@
+"""``be.Calibrator``: scores as log-likelihood ratios, by logistic or isotonic regression.
+
+Logistic regression of the class of an attempt on the scores of one or several systems is
+minimised exactly over all attempts, by Newton's method: each step is a sweep over the scores, of
+which nothing is kept but sums.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_prior
+from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
+from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.partition.base import Parameters
+from bioeval.scores.derived import derived
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.studies.attacks.scores import without_attacks
+from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
+from bioeval.studies.compare.several_systems import SeveralSystems, Spread
+
+
+class ScoreTransformer(Parameters, ABC):
+    """An estimator with ``fit`` and ``transform`` on :class:`bioeval.Scores`."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to training scores."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> Scores:
+        """Return new scores."""
+
+    def fit_transform(self, X: Any, y: Any = None) -> Scores:
+        """Fit to scores, and return the new scores of the same comparisons.
+
+        Parameters
+        ----------
+        X : Scores, or mapping of str to Scores
+        y : ignored
+
+        Returns
+        -------
+        Scores
+        """
+        return self.fit(X).transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of a transformer, for pipelines of scikit-learn."""
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
+
+    def _remark(self, said: Iterable[str]) -> None:
+        """Warn of a finding of `fit`, and keep it for the results of the new scores."""
+        self.remarks_ = tuple(said)
+        for text in self.remarks_:
+            warnings.warn(text, BioevalWarning, stacklevel=3)
+
+    def _fitted(self, name: str) -> Any:
+        """Return what `fit` has learnt, or raise :class:`DataError`."""
+        if not hasattr(self, name):
+            raise DataError(f"this {type(self).__name__} is not fitted; call fit(training scores)")
+        return getattr(self, name)
+
+
+def transforms_scores(estimator: Any) -> bool:
+    """Whether an estimator takes scores, alone or as the steps of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        return all(transforms_scores(step) for _, step in steps)
+    return isinstance(estimator, ScoreTransformer)
+
+
+#: Weight of the squared weights of standardised scores, where the classes are separable.
+PENALTY = 1e-6
+
+SEPARABLE = (
+    "the genuine and impostor scores of the training data are separable: the logistic regression "
+    f"has no finite solution, and a penalty of {PENALTY:g} on its squared weights keeps them "
+    "finite; ratios far from 0 rest on the penalty, not on data"
+)
+
+# Newton's method converges in about ten steps where there is a minimum.
+_STEPS = 60
+
+# Squared Newton decrement, as a proportion of the loss, from which one more step is the last.
+_CLOSE = 1e-10
+
+# Blocks of rows in which Newton's method begins.
+_SAMPLE = 8
+
+# Weights of standardised scores that only a minimum at infinity leads to.
+_RUNAWAY = 1e4
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """``l = sum_k weights[k] s_k + offset``, of scores in the user's units."""
+
+    weights: np.ndarray
+    offset: float
+    separable: bool
+
+    def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the log-likelihood ratios of scores of all systems."""
+        total: np.ndarray | float = self.offset
+        for weight, values in zip(self.weights.tolist(), scores, strict=True):
+            total = total + (weight * values if weight else np.where(np.isnan(values), values, 0.0))
+        return np.asarray(total)
+
+
+def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
+    """Fit a logistic regression, the classes weighted to a prior, to attempts of both.
+
+    The loss is that of ``l + logit(prior)``. Where the classes are separable, a small penalty keeps
+    the weights finite.
+    """
+    attempts = SeveralSystems(systems, what)
+    spreads = attempts.spreads()
+    for spread in spreads:
+        require_spread(spread, what)
+    origin = np.array([spread.mean for spread in spreads])
+    inverse = np.array([1 / spread.sd for spread in spreads])
+    shift = math.log(prior / (1 - prior))
+    logistic = _Loss(attempts, origin, inverse, prior)
+    start = np.append(np.zeros(len(systems)), shift)
+    weights, separable = _newton(logistic, _near(logistic, start), 0.0)
+    if separable:
+        weights, _ = _newton(logistic, start, PENALTY)
+    scale = weights[:-1] * inverse
+    offset = float(weights[-1] - scale @ origin - shift)
+    signs = np.array([1.0 if larger_is_closer(s.kind) else -1.0 for s in systems])
+    return LogOdds(scale * signs, offset, separable)
+
+
+def require_spread(spread: Spread, what: str) -> None:
+    """Raise :class:`DataError` unless some finite scores of training data differ."""
+    if not spread.number:
+        raise DataError(
+            f"{what} needs attempts with finite scores, and the training data have none"
+        )
+    if not spread.sd > 0:
+        raise DataError(
+            f"{what} needs scores that differ, and all {counted(spread.number, 'scores')} of the "
+            f"training data are equal (standard deviation 0)"
+        )
+
+
+class _Loss:
+    """The mean loss, with gradient and Hessian, over both classes by their weights."""
+
+    def __init__(
+        self, attempts: SeveralSystems, origin: np.ndarray, inverse: np.ndarray, prior: float
+    ):
+        self.attempts, self.origin, self.inverse = attempts, origin, inverse
+        self.shares = 1 - prior, prior
+        self.every = 1  # of the blocks of rows, one in so many
+
+    def at(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:
+        """Return loss, gradient, Hessian, and whether the weights separate the classes."""
+        both = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
+        for found, name in zip(both, ("impostor", "genuine"), strict=True):
+            if not found.number:
+                raise DataError(
+                    f"the training data have no {name} attempt with finite scores; expected "
+                    "some of both classes"
+                )
+        loss, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights),) * 2)
+        for found, share in zip(both, self.shares, strict=True):
+            each = share / found.number
+            loss += each * found.loss
+            gradient += each * found.gradient
+            hessian += each * found.hessian
+        impostor, genuine = both
+        apart = bool(np.any(weights[:-1])) and genuine.low >= impostor.high
+        return loss, gradient, hessian, apart
+
+
+def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
+    """Return a starting point: the minimum over some blocks of a large matrix, if there is one.
+
+    That saves most of the sweeps over the whole, and changes its minimum no more than rounding.
+    """
+    sample, first = copy(loss), loss.attempts.systems[0]
+    if are_pairs(first):
+        return start
+    sample.every = first.shape[0] // loss.attempts.rows_per_block // _SAMPLE
+    if sample.every < 2:
+        return start
+    try:
+        weights, separable = _newton(sample, start, 0.0)
+    except DataError:  # no attempt of one class among them
+        return start
+    return start if separable else weights
+
+
+def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
+    """Return the weights of least loss, and whether they diverge."""
+    slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
+
+    def at(point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:
+        value, gradient, hessian, apart = loss.at(point)
+        value += penalty * float(slopes @ point**2)
+        return (
+            value,
+            gradient + 2 * penalty * slopes * point,
+            hessian + np.diag(2 * penalty * slopes),
+            apart,
+        )
+
+    value, gradient, hessian, apart = at(weights)
+    for _ in range(_STEPS):
+        if not penalty and (apart or abs(weights).max() > _RUNAWAY):
+            return weights, True
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        if float(gradient @ step) <= _CLOSE * value:
+            # Convergence is quadratic here: the last step leaves nothing but rounding.
+            weights = weights - step
+            break
+        for halving in range(30):
+            moved = weights - step / 2**halving
+            found = at(moved)
+            if found[0] <= value:
+                break
+        else:
+            break
+        weights = moved
+        value, gradient, hessian, apart = found
+    return weights, not penalty and (apart or abs(weights).max() > _RUNAWAY)
+
+
+CalibrationMethod = Literal["logistic", "pav"]
+METHODS: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
+
+#: Rules for the ends of isotonic regression; "raw" ones may be infinite.
+Ends = Literal["laplace", "raw"]
+ENDS: tuple[Ends, ...] = get_args(Ends)
+
+
+class Calibrator(ScoreTransformer):
+    """Calibrated scores: natural log-likelihood ratios, learnt from training scores.
+
+    Parameters
+    ----------
+    method : {"logistic", "pav"}
+        ``"logistic"``: ``l = a s + b``, by prior-weighted logistic regression. ``"pav"``: isotonic
+        regression (pool adjacent violators), linear in the posterior between blocks.
+    prior : float
+        Of a genuine attempt, for which ``"logistic"`` is best; ``"pav"`` does not depend on it.
+    ends : {"laplace", "raw"}
+        Of ``"pav"``. ``"laplace"``: before pooling, one genuine and one impostor attempt are added
+        at each end (Laplace's rule of succession), so that every ratio is finite. ``"raw"``: none
+        is added; ratios are infinite beyond the training scores of the other class.
+
+    Attributes
+    ----------
+    slope_, offset_ : float
+        ``a`` and ``b`` of ``"logistic"``, in the units of the scores (``a`` of distances is
+        negative).
+    separable_ : bool
+        Of ``"logistic"``: whether a penalty was needed, since the training classes are separable.
+    knots_, ratios_ : float64 arrays
+        Of ``"pav"``: finite training scores at the ends of blocks, and the ratios there.
+    kind_ : str
+        Of the training scores.
+
+    Warns
+    -----
+    BioevalWarning
+        If the training classes are separable, or genuine scores are the farther; results of the
+        calibrated scores say so too.
+
+    Raises
+    ------
+    DataError
+        If a class has no attempt, all scores are equal, or other scores than trained on are given.
+
+    Notes
+    -----
+    Fitted to all single-template attempts, in sweeps over the scores that keep sums and, for
+    ``"pav"``, the genuine scores. Clonable; as `estimator` of :func:`cross_evaluate` it is fitted
+    to the training part of each fold. Bruemmer and du Preez (2006); ``docs/calibration.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> calibrator = be.Calibrator("logistic", prior=0.1).fit(scores)
+    >>> calibrator.slope_ < 0, calibrator.transform(scores).kind
+    (True, 'llr')
+    """
+
+    def __init__(
+        self, method: CalibrationMethod = "logistic", prior: float = 0.5, ends: Ends = "laplace"
+    ):
+        require_choice("method", method, METHODS)
+        require_prior(prior)
+        require_choice("ends", ends, ENDS)
+        self.method, self.prior, self.ends = method, prior, ends
+
+    def fit(self, X: Scores, y: Any = None) -> Self:
+        """Learn the map from training scores, without their attack presentations.
+
+        Parameters
+        ----------
+        X : Scores
+        y : ignored
+
+        Returns
+        -------
+        Calibrator
+        """
+        require_scores(X, "the data")
+        X = without_attacks(X)
+        said: list[str] = []
+        self._map: LogOdds | _Steps
+        if self.method == "logistic":
+            line = fit_log_odds([X], float(self.prior), "logistic calibration")
+            self._map = line
+            self.slope_, self.offset_ = float(line.weights[0]), line.offset
+            self.separable_ = line.separable
+            if self.separable_:
+                said.append(SEPARABLE)
+            if (self.slope_ > 0) != larger_is_closer(X.kind):
+                said.append(
+                    f"of the training scores, {PLURALS[X.kind]}, genuine ones are the farther: "
+                    "calibration turns their order round; check `kind`"
+                )
+        else:
+            steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
+            self._map = steps
+            self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
+        self.kind_ = X.kind
+        self._remark(said)
+        return self
+
+    def transform(self, X: Scores) -> Scores:
+        """Return log-likelihood ratios, as scores of ``kind="llr"``.
+
+        Parameters
+        ----------
+        X : Scores
+            Of the kind that was trained on.
+
+        Returns
+        -------
+        Scores
+        """
+        kind = self._fitted("kind_")
+        require_scores(X, "the data")
+        if X.kind != kind:
+            raise DataError(
+                f"the scores are {PLURALS[X.kind]}, and the training scores were {PLURALS[kind]}"
+            )
+        fitted = self._map
+        raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
+        origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
+        made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
+        made.remarks = (*X.remarks, *self.remarks_)
+        return made
+
+
+class _Steps:
+    """The map of isotonic regression: constant in blocks, the posterior linear between them."""
+
+    def __init__(self, counts: CalibrationCounts):
+        pooled = counts.pooled
+        if pooled is None:
+            missing = "impostor" if len(counts.genuine) else "genuine"
+            raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
+        self._sign = 1.0 if larger_is_closer(counts.about.kind) else -1.0
+        # From the least similar block on, as similarities.
+        total = (pooled.genuine + pooled.impostor)[::-1]
+        ends = -np.stack([counts.high, counts.low])[:, ::-1]
+        self._genuine, self._impostor = pooled.genuine[::-1] / total, pooled.impostor[::-1] / total
+        self._shift = math.log(len(counts.genuine) / counts.impostor_attempts)
+        knots, block = ends.T.ravel(), np.repeat(np.arange(len(total)), 2)
+        there = np.isfinite(knots)
+        self._knots, self._block = knots[there], block[there]
+        self.knots = self._sign * self._knots[:: int(self._sign)]
+
+    def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the ratios of the scores of one system; NaN stays NaN."""
+        x = self._sign * scores[0]
+        genuine, impostor = (self._between(x, y) for y in (self._genuine, self._impostor))
+        with np.errstate(divide="ignore"):
+            return np.log(genuine) - np.log(impostor) - self._shift
+
+    def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the proportion of a class at scores; infinite scores have that of the end."""
+        if len(self._knots):
+            found = _interpolated(x, self._knots, share[self._block])
+        else:  # all training scores are infinite
+            found = np.where(np.isnan(x), np.nan, share.mean())
+        found = np.where(x == np.inf, share[-1], found)
+        return np.where(x == -np.inf, share[0], found)
+
+
+def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Interpolate as `numpy.interp`, between knots of any distance.
+
+    A gap over the largest float overflows, and so does a slope over a subnormal one.
+    """
+    found = np.interp(x, knots, y)
+    with np.errstate(over="ignore"):
+        gaps = np.diff(knots)
+    for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
+        inside = (x > knots[k]) & (x < knots[k + 1])
+        scale = 0.25 if np.isinf(gaps[k]) else 1.0
+        share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
+        found[inside] = y[k] + share * (y[k + 1] - y[k])
+    return found

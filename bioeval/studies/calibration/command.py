@@ -1,0 +1,128 @@
+"""``bioeval calibration``: scores as log-likelihood ratios."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.errors import BioevalWarning
+from bioeval.base.version import __version__
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    fusion_option,
+    name_option,
+    output_options,
+    read_scores,
+    reading_options,
+    templates_option,
+)
+from bioeval.cli.study_command import StudyCommand, require_values
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("calibration", cls=Command)
+@click.argument("data")
+@option(
+    "--calibrate",
+    "Turn scores into log-likelihood ratios, by logistic or isotonic regression (pav).",
+    ["logistic", "pav"],
+)
+@option("--train FILE", "Scores of other subjects, to learn the calibration from.")
+@option("--prior P", "Prior for which --calibrate is optimal.", float, 0.5)
+@option(
+    "--ends",
+    "With --calibrate pav: finite extreme ratios by Laplace's rule of succession (one more "
+    "attempt of each class), or raw ones.  [laplace]",
+    ["laplace", "raw"],
+)
+@option(
+    "--priors P,P",
+    "Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
+    NUMBERS,
+)
+@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", NUMBERS, "1,1")
+@option(
+    "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
+)
+@option("--save FILE", "Write the calibrated scores, as .npz.", name="save_to")
+@templates_option
+@fusion_option
+@name_option
+@output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
+@reading_options
+def command(data: str, **options: Any) -> None:
+    """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
+
+    Cllr is the cost of the ratios in bits; its minimum is the cost of the same scores after ideal
+    calibration. For scores of another kind, only minima are given unless --calibrate turns them
+    into ratios.
+    """
+    how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "ends", "save_to")}
+    if how["calibrate"] is None:
+        for key, option in (("train", "--train"), ("save_to", "--save")):
+            if how[key] is not None:
+                raise click.UsageError(f"{option} needs --calibrate METHOD, such as logistic")
+    if how["ends"] is not None and how["calibrate"] != "pav":
+        raise click.UsageError("--ends needs --calibrate pav")
+    how["ends"] = how["ends"] or "laplace"
+    if len(options["costs"]) != 2:
+        raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.calibration.calibration import calibration
+
+        scores = run.read()
+        system = str(scores.name)
+        systems = {system: scores}
+        if how["calibrate"] is not None:
+            train = scores
+            if how["train"] is not None:
+                train = read_scores(how["train"], run.reading, run.stages)
+            run.stages("calibrating")
+            made = _calibrated(how, train, scores)
+            systems = {system: scores} if scores.kind == "llr" else {}
+            systems[f"{system}, calibrated"] = made
+            if how["save_to"] is not None:
+                from bioeval.scores.formats import save
+
+                save(made, how["save_to"])
+        found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
+        require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
+        run.finish(
+            found, _document(found, data, how), overlaid=True,
+            nodes=lambda called: called.replace("/", "-"),
+        )  # fmt: skip
+
+
+def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
+    """Return calibrated scores, with a remark if they were learnt from the same scores."""
+    import warnings
+
+    from bioeval.studies.calibration.calibrator import Calibrator
+
+    with warnings.catch_warnings():  # the table has them
+        warnings.simplefilter("ignore", BioevalWarning)
+        calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
+        made = calibrator.fit(train).transform(scores)
+    if train is scores:
+        said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
+        made.remarks = (*made.remarks, said)
+    return made
+
+
+def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
+    """Return all results but the curves."""
+    from bioeval.results.dataset import Scalars
+
+    rows = {}
+    for called, dataset in found.items():
+        shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"prior"}]
+        rows[called] = {
+            **{key: dataset.attrs[key] for key in ("fingerprint", "kind", "origin", "templates")},
+            **Scalars.of_dataset(dataset[shown]).plain([]),
+            "warnings": str(dataset.attrs["warnings"]).splitlines(),
+        }
+    return {"bioeval": __version__, "file": file, **how, "systems": rows}

@@ -1,0 +1,223 @@
+"""Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
+
+The impostor scores are swept twice or three times and never kept: memory is that of the genuine
+scores. What is kept of the others are their number at each genuine score and at each wanted
+threshold, their range between edges of isotonic blocks, and sums of their logarithmic losses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numba
+import numpy as np
+import scipy
+
+from bioeval.kernels import count
+from bioeval.kernels.hull import lower_hull
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.calibration import kernel as log_odds
+from bioeval.tallies.counters import ThresholdCounter, guide_to
+from bioeval.tallies.threshold_search import distinct
+from bioeval.tallies.verification_job import VerificationJob
+
+LOG2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Blocks of scores of equal posterior, from strict to loose.
+
+    Attributes
+    ----------
+    edges : float64 array, shape (b - 1,)
+        The last genuine distance before each block but the first: where that one ends.
+    genuine, impostor : int64 arrays, shape (b,)
+        Attempts in each block.
+    """
+
+    edges: np.ndarray
+    genuine: np.ndarray
+    impostor: np.ndarray
+
+    @classmethod
+    def of_points(
+        cls, distances: np.ndarray, fa: np.ndarray, fr: np.ndarray, attempts: tuple[int, int]
+    ) -> Pooled:
+        """Pool the points at the distinct genuine distances; `attempts` are numbers by class."""
+        genuine, impostor = attempts
+        x, y, at = (
+            np.concatenate([[first], values, [last]]).astype(np.float64)
+            for first, values, last in (
+                (0, fa, impostor), (genuine, fr, 0), (-np.inf, distances, np.inf),
+            )
+        )  # fmt: skip
+        chosen = np.empty(len(x), dtype=np.int64)
+        corners = chosen[: lower_hull(x, y, chosen)]
+        # The hull leaves out the ends of the ROC where they are on an edge along an axis.
+        corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
+        x, y, at = x[corners], y[corners], at[corners]
+        there = np.append(True, (np.diff(x) > 0) | (np.diff(y) < 0))
+        x, y, at = x[there].astype(np.int64), y[there].astype(np.int64), at[there]
+        return cls(at[1:-1], -np.diff(y), np.diff(x))
+
+    @property
+    def rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """The proportions of both classes in each block."""
+        return self.genuine / self.genuine.sum(), self.impostor / self.impostor.sum()
+
+    @property
+    def llr(self) -> np.ndarray:
+        """The log-likelihood ratio of each block, decreasing; inf or -inf for one class alone."""
+        with np.errstate(divide="ignore"):
+            genuine, impostor = map(np.log, self.rates)
+        return genuine - impostor
+
+    def cross_entropy(self, log_odds: np.ndarray) -> np.ndarray:
+        """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
+        prior = scipy.special.expit(log_odds)[:, None]
+        genuine, impostor = self.rates
+        g, i = prior * genuine, (1 - prior) * impostor
+        # A block holds g of one class and i of the other: its cost is the entropy of that mixture.
+        xlogy = scipy.special.xlogy
+        return (xlogy(g + i, g + i) - xlogy(g, g) - xlogy(i, i)).sum(axis=1) / LOG2
+
+    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
+        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
+        genuine, impostor = (np.append(0, np.cumsum(rates)) for rates in self.rates)
+        cost = np.multiply.outer(weight_frr, 1 - genuine) + np.multiply.outer(weight_far, impostor)
+        return cost.min(axis=1)
+
+
+@dataclass(frozen=True)
+class CalibrationCounts:
+    """Counts of attempts for calibration; all scores are distances.
+
+    Attributes
+    ----------
+    genuine : float64 array, shape (g,)
+        Genuine scores, increasing.
+    thresholds : float64 array, shape (t,)
+        Increasing: the distinct genuine scores and those that were wanted.
+    fa : int64 array, shape (t,)
+        Impostor scores at or below each threshold.
+    impostor_attempts : int
+    genuine_loss, impostor_loss : float64 arrays, shape (k,), or None
+        Mean of ``log(1 + e^-(l + shift))`` and of ``log(1 + e^(l + shift))``, ``l`` the negative
+        distance, for each shift; NaN without attempts.
+    infinite : (int, int)
+        Genuine attempts at +inf, impostor attempts at -inf.
+    pooled : Pooled or None
+        Without attempts of both classes there is none.
+    low, high : float64 arrays, shape (blocks,)
+        The smallest and the largest distance in each isotonic block.
+    """
+
+    about: Provenance
+    genuine: np.ndarray
+    thresholds: np.ndarray
+    fa: np.ndarray
+    impostor_attempts: int
+    genuine_loss: np.ndarray | None
+    impostor_loss: np.ndarray | None
+    infinite: tuple[int, int]
+    pooled: Pooled | None
+    low: np.ndarray
+    high: np.ndarray
+
+    def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the impostor attempts accepted at thresholds, all of them wanted ones."""
+        return self.fa[np.searchsorted(self.thresholds, thresholds)]
+
+    def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts above thresholds."""
+        return len(self.genuine) - np.searchsorted(self.genuine, thresholds, side="right")
+
+
+def count_for_calibration(
+    scores: Scores,
+    *,
+    templates: str = "single",
+    fusion: str = "min",
+    wanted: np.ndarray | None = None,
+    shifts: np.ndarray | None = None,
+    laplace: bool = False,
+) -> CalibrationCounts:
+    """Count the attempts of verification at wanted distances, with losses at increasing shifts.
+
+    With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
+    """
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    with threads_for(scores):
+        found: list[np.ndarray] = []
+        for own, _ in job.attempts(reader):
+            found.append(own)
+        genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
+        distances = distinct(genuine)
+        extra = np.empty(0) if wanted is None else wanted
+        thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
+        counter = ThresholdCounter(thresholds)
+        sums = np.zeros(0 if shifts is None else len(shifts))
+        for block in job.sweep():
+            counter.add(*block)
+            if shifts is not None:
+                sums += _losses(block, -1.0, shifts)
+        fa = np.cumsum(counter.counts)[:-1]
+        impostors = int(fa[-1])
+        infinite = int(np.isposinf(genuine).sum()), int(fa[0])
+        losses: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
+        if shifts is not None:
+            losses = _mean_losses(genuine, shifts), _mean(sums, impostors, infinite[1])
+        pooled, low, high = None, np.empty(0), np.empty(0)
+        if len(genuine) and impostors:
+            if laplace:
+                distances = np.union1d(distances, [-np.inf, np.inf])
+            at = fa[np.searchsorted(thresholds, distances)]
+            fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
+            if laplace:
+                at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
+            added = 2 if laplace else 0
+            pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
+            low, high = _ranges(job, reader, pooled.edges, genuine)
+    reader.note_failure_codes()
+    return CalibrationCounts(
+        reader.about, genuine, thresholds, fa, impostors, *losses, infinite, pooled, low, high
+    )
+
+
+def _losses(block: tuple, sign: float, shifts: np.ndarray) -> np.ndarray:
+    """Return the sums of ``log(1 + e^(sign * x + shift))`` over a block."""
+    sums = np.empty((len(block[0]), len(shifts)))
+    log_odds.softplus_sums(*block, sign, shifts, sums)
+    return sums.sum(axis=0)
+
+
+def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
+    none = np.zeros(1, dtype=np.int64)
+    finite = genuine[np.isfinite(genuine)]
+    sums = _losses((finite[None], none, none), 1.0, -shifts[::-1])[::-1]
+    return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
+
+
+def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
+    """Return mean losses; an infinite score on the wrong side has an infinite loss."""
+    if not attempts:
+        return np.full(len(sums), np.nan)
+    return np.full(len(sums), np.inf) if infinite else sums / attempts
+
+
+def _ranges(
+    job: VerificationJob, reader: BlockReader, edges: np.ndarray, genuine: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest distance between edges, of both classes."""
+    shape = (numba.get_num_threads(), len(edges) + 1)
+    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+    none = np.zeros(1, dtype=np.int64)
+    for block in chain(job.sweep(), [(genuine[None], none, none)]):
+        count.ranges_between(*block, edges, *guide_to(edges), low, high)
+    return low.min(axis=0), high.max(axis=0)

@@ -1,0 +1,24 @@
+"""Doubts about data, before an evaluation: labels, copies, failures."""
+
+from bioeval.base.study import Command, Study, View
+
+STUDY = Study(
+    calls={"check_data": ("check_data",)},
+    other_names={"check": "check_data"},
+    commands=(
+        Command("check", "Check data before an evaluation: labels, copies, failures.", "Start", 2),
+    ),
+    examples="""
+# Check a matrix of scores
+bioeval check scores.npz
+# Check embeddings
+bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
+# Check whether there are enough subjects for a FAR
+bioeval check scores.npz --far 0.0001 --json
+# Check the data of a re-identification protocol
+bioeval check reid.npz --protocol market1501
+# Check tracks against their ground truth
+bioeval check gt.txt tracker.txt
+""",
+    views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
+)

@@ -1,0 +1,690 @@
+"""Checks of data before they are evaluated: labels, copies, and the scores themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import counted
+from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.evaluation.evaluate import scalars_of
+from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.protocol.card import Protocol
+from bioeval.results.support import KIND_DOUBT, judge_kind
+from bioeval.scores.arrays import lattice_step
+from bioeval.scores.blocks import Progress
+from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.check.counts import SHOWN, DataScan, attempted, perfect_distance, scan
+from bioeval.studies.check.kernel import (
+    FAILED,
+    FARTHEST,
+    GENUINE,
+    IMPOSTOR,
+    NEAREST,
+    PERFECT_GENUINE,
+    PERFECT_IMPOSTOR,
+)
+from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
+from bioeval.studies.check.results import SEVERITIES, DataCheck, Finding, listed
+from bioeval.studies.worst_pairs.worst_pairs import compared
+from bioeval.tallies.points import check_far_targets
+
+
+@leaves_out_attacks
+def check_data(
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    far_targets: Sequence[float] | None = None,
+    read_scores: bool = True,
+    progress: Progress | None = None,
+) -> DataCheck:
+    """Check data before any evaluation: labels, copies, sentinels, kind, ties, numbers of people.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, embeddings or a list of pairs.
+    protocol : str or Protocol
+        The card under which they will be evaluated: what it leaves out is not checked.
+    far_targets : sequence of float, optional
+        FAR for which there should be people enough; those of the card by default.
+    read_scores : bool
+        Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
+        alone.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    DataCheck
+        Its ``findings``, one for each check, with ``check severity message count where remedy``:
+        ``samples layout labels names metadata people``, and of the scores ``failed sentinels
+        duplicates zero-distance symmetry kind ties label-errors``. ``misleads`` says whether any is
+        an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
+        ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
+
+    Raises
+    ------
+    ProtocolError
+        If the scores are not of the layout of the protocol, or are top-K lists.
+
+    Notes
+    -----
+    Counts of failed, perfect and equal scores are of all comparisons. Ties and values at either end
+    are looked for in about 65,000 scores of evenly spaced rows, symmetry in about 2 million, the
+    kind in at most 200,000 of either class. Rows are compared by digests, and none is sorted.
+    Errors of labels are looked for by the median distance of each probe to each label.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> found = be.check_data(scores)
+    >>> found.misleads, found["samples"].message
+    (False, '40 subjects with 4 templates each')
+    >>> wrong = be.Scores(scores.values, scores.probe_labels, kind="similarity")
+    >>> be.check_data(wrong)["kind"].severity
+    'error'
+    """
+    card = resolve_card(scores, protocol)
+    scores = compared(scores, card)
+    read_scores = require_flag("read_scores", read_scores)
+    targets = card.report.far_targets if far_targets is None else far_targets
+    if (card.reid or card.gom) is not None and far_targets is None:
+        targets = ()
+    labels = partial(
+        label_checks,
+        scores,
+        check_far_targets(targets).tolist(),
+        convention=card.reid is not None or card.gom is not None,
+    )
+    findings = _findings(scores, labels, read_scores, progress)
+    return DataCheck(repr(scores)[1:-1], card.name, tuple(findings))
+
+
+def with_kind_finding(
+    tree: xr.DataTree,
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    progress: Progress | None = None,
+) -> xr.DataTree:
+    """Return results whose doubt of labels or kind is replaced by the data check's finding.
+
+    The check knows more than the results: whether each template is nearest to itself. The scores
+    are read only where results are in doubt.
+    """
+    doubtful = [node for node in tree.subtree if KIND_DOUBT in node.attrs]
+    if not doubtful:
+        return tree
+    card = resolve_card(scores, protocol)
+    scores = compared(scores, card)
+    labels = partial(label_checks, scores, ())
+    findings = _findings(scores, labels, True, progress)
+    found = next((x for x in findings if x.check == "kind"), None)
+    if found is None or found.severity == "ok":
+        return tree
+    said = f"{found.message}; {found.remedy}"
+    for node in doubtful:
+        lines = str(node.attrs["warnings"]).splitlines()
+        lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
+        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KIND_DOUBT: said}
+    return tree
+
+
+def _findings(
+    scores: Scores,
+    labels: Callable[..., Iterator[Finding]],
+    read_scores: bool,
+    progress: Progress | None,
+) -> Iterator[Finding]:
+    """Yield the findings, those that need no score first."""
+    if are_pairs(scores):
+        yield from labels(symmetric=False)
+        yield from pair_checks(scores) if read_scores else ()
+        return
+    if not read_scores:
+        yield from labels(symmetric=True)
+        return
+    found = scan(scores, progress)
+    symmetric = mirrored(found) if len(found.lines) else scores.streams
+    yield from labels(
+        symmetric=symmetric,
+        impostors=int(found.counts[IMPOSTOR]),
+        self_compared=compared_with_themselves(scores, found),
+    )
+    yield from score_checks(scores, found)
+
+
+# Least columns in a digest of a row, of which equal ones are no chance.
+_LEAST_COLUMNS = 8
+
+# A near copy is nearer than this part of the usual distance of impostors, and nearer than chance
+# allows: by a power law through the least distances of the others, fewer than this number would be.
+_NEAR, _CHANCE = 1e-3, 0.01
+
+# Least sampled distances of impostors for it, and the most rows that are read again.
+_LEAST_SAMPLED, _MOST_ROWS = 200, 200
+
+# Similarities above 1 by more than rounding have another scale: the one of a copy is not known.
+_ROUNDING_OF_COPIES = 1e-6
+
+
+class Copies(NamedTuple):
+    """Impostor comparisons at the distance of a copy, or near it."""
+
+    exact: int
+    near: list[tuple[int, int]]
+    limit: float  # the largest distance of a near copy from that of a copy; NaN if unknown
+    proven: list[tuple[int, int]]  # cells, of the first, whose templates have the same scores
+
+
+def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies:
+    """Look for copies under two labels; `impostor` are sampled impostor distances."""
+    perfect = distance_of_copy(scores.kind, found.rows[:, 0])
+    if math.isnan(perfect):
+        return Copies(0, [], math.nan, [])
+    exact = int(found.counts[PERFECT_IMPOSTOR])
+    limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
+    near: list[tuple[int, int]] = []
+    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores.labelled else ()
+    for i in rows[:_MOST_ROWS] if limit else ():
+        away = abs(attempted(scores, i, i + 1)[0] - perfect)
+        hit = (away <= limit) & (away > 0) & (scores.codes.gallery != scores.codes.probe[i])
+        near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
+    proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
+    proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
+    return Copies(exact, near, limit, proven)
+
+
+def distance_of_copy(kind: str, distances: np.ndarray) -> float:
+    """Return the distance of a copy, NaN where unknown; `distances` include the smallest."""
+    perfect = perfect_distance(kind)
+    # No distance is below 0, but the largest similarity is a guess.
+    beyond = (distances < perfect - _ROUNDING_OF_COPIES).any()
+    return math.nan if beyond and larger_is_closer(kind) else perfect
+
+
+def near_limit(distances: np.ndarray, comparisons: int) -> float:
+    """Return the largest distance of a near copy; 0 where it might be due to chance."""
+    n = len(distances)
+    if n < _LEAST_SAMPLED:
+        return 0.0
+    low = max(n // 500, 20)
+    high = min(10 * low, n - 1)
+    ordered = np.partition(distances, [low, high, n // 2])
+    near, far, usual = ordered[[low, high, n // 2]].tolist()
+    if not 0 < near < far:
+        return 0.0
+    power = math.log(high / low) / math.log(far / near)
+    return min(_NEAR * usual, near * (_CHANCE * n / (comparisons * low)) ** (1 / power))
+
+
+def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Finding:
+    """Return the finding of equal rows and columns: templates that occur twice."""
+    varied = found.rows[:, 0] < found.rows[:, 1]
+    enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
+    rows = _equal(found.row_digests[:, 0], varied & enough)
+    groups = [("row", group, scores.codes.probe) for group in rows]
+    if (found.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+        varied = found.columns[0] < found.columns[1]
+        groups += [
+            ("column", g, scores.codes.gallery) for g in _equal(found.column_digests, varied)
+        ]
+    mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
+    near = [cell for cell in copies.proven if cell in copies.near]
+    if near and not mixed:
+        return _near_duplicates(scores, near, copies.limit)
+    if not groups:
+        return Finding("duplicates", "ok", "no two rows are equal")
+    extra = sum(len(g) - 1 for _, g, _ in groups)
+    where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
+    message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
+    message += " (equal rows or columns)"
+    if mixed and scores.labelled:
+        names = scores.probe_labels if mixed[0][0] == "row" else scores.gallery_labels
+        whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
+        return Finding(
+            "duplicates", "error", f"{message}, under different labels: {whose}", extra, where,
+            "correct the labels, or leave the copies out: they count as the nearest impostors",
+        )  # fmt: skip
+    return Finding(
+        "duplicates", "warning", message, extra, where,
+        "leave the copies out: they are compared with each other, and flatter the system",
+    )  # fmt: skip
+
+
+def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: float) -> Finding:
+    """Return the finding of rows that are nearly equal, under different labels."""
+    pairs = {
+        tuple(sorted((i, int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[j])[0]))))
+        for i, j in cells
+    }
+    first = sorted(pairs)[0]
+    whose = " and ".join(repr(plain(scores.probe_labels[i])) for i in first)
+    return Finding(
+        "duplicates", "error",
+        f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
+        f"{2 * limit:.3g}, under different labels: {whose}",
+        len(pairs), listed(f"rows {i}, {j}" for i, j in sorted(pairs)),
+        "correct the labels, or leave the copies out: they count as the nearest impostors",
+    )  # fmt: skip
+
+
+def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
+    """Return the places of each digest that occurs several times among those considered."""
+    places = np.flatnonzero(considered)
+    order = places[np.argsort(digests[places], kind="stable")]
+    cuts = np.flatnonzero(digests[order][1:] != digests[order][:-1]) + 1
+    return sorted((np.sort(g) for g in np.split(order, cuts) if len(g) > 1), key=lambda g: g[0])
+
+
+def distance_finding(scores: Scores, found: DataScan, copies: Copies, on_lattice: bool) -> Finding:
+    """Return the finding of different labels or templates at the distance of a copy."""
+    genuine = int(found.counts[PERFECT_GENUINE])
+    if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
+        where = listed(_named(scores, found.cells(PERFECT_GENUINE)))
+        fault = genuine < found.counts[GENUINE] / 2 and not on_lattice
+        return genuine_copies(scores, genuine, where, " of different templates", fault=fault)
+    cells = [*found.cells(PERFECT_IMPOSTOR), *copies.near]
+    where = listed(_named(scores, cells))
+    return copy_finding(scores, copies, int(found.counts[IMPOSTOR]), where)
+
+
+def genuine_copies(
+    scores: Scores, number: int, where: str, what: str = "", *, fault: bool
+) -> Finding:
+    """Return the finding about genuine comparisons at the distance of a copy."""
+    return Finding(
+        "zero-distance", "warning" if fault else "note",
+        f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
+        number, where, "leave copies of a template out; they are not attempts",
+    )  # fmt: skip
+
+
+def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding:
+    """Return the finding about impostor comparisons at the distance of a copy."""
+    number = copies.exact + len(copies.near)
+    if math.isnan(copies.limit):
+        return Finding("zero-distance", "ok", "not checked: the score of a copy is not known")
+    if not number:
+        return Finding("zero-distance", "ok", "no two templates are at the distance of a copy")
+    said = f"{_have(number)} {_of_copy(scores)}"
+    if copies.near:
+        said = f"{'is' if number == 1 else 'are'} within {copies.limit:.3g} of {_of_copy(scores)}"
+    if copies.proven:
+        equal = "equal" if copies.exact else "nearly equal"
+        said += f", and their rows are {equal}: copies of one template"
+    return Finding(
+        "zero-distance", "error" if copies.proven else "warning",
+        f"{number:,} of {counted(of, 'impostor comparisons')} {said}", number, where,
+        "inspect these templates: their labels differ, but their scores are those of one person; "
+        "be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
+    )  # fmt: skip
+
+
+def _of_copy(scores: Scores) -> str:
+    return "distance 0" if scores.kind == "distance" else "similarity 1"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
+    """Return cells in words, with their labels."""
+    named = [f"row {i}, column {j}" for i, j in cells]
+    if not scores.labelled:
+        return named
+    labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
+    return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
+
+
+def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
+    """Whether the template of a row and that of a column have the same scores."""
+    places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
+    if not len(places):
+        return False
+    both = scores.select(probes=[row, int(places[0])]).read_rows(0, 2).astype(np.float64)
+    ids = scores.probe_ids[[row, places[0]]]
+    one, other = both[:, ~np.isin(scores.gallery_ids, ids)]
+    scale = np.nanmax(np.abs(both), initial=0.0)
+    close = np.isclose(one, other, rtol=1e-5, atol=max(1e-6 * scale, within), equal_nan=True)
+    return len(one) >= 1 and bool(close.all())
+
+
+def pair_checks(scores: PairScores) -> Iterator[Finding]:
+    """Yield the findings of a list of pairs."""
+    values = scores.values.astype(np.float64)
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    failed = np.flatnonzero(np.isnan(values))
+    infinite = np.flatnonzero(np.isinf(values))
+    yield failures(
+        scores, len(failed), listed(f"pair {i}" for i in failed[:SHOWN]), len(infinite),
+        int((sign * values == -np.inf).sum()),
+    )  # fmt: skip
+    known = np.isfinite(values)
+    finite, impostor = values[known], ~scores.genuine[known]
+    ends = end_values(finite, impostor, scores.kind, copies=True)
+    hits = [np.flatnonzero(values == end.value) for end in ends]
+    yield end_finding(
+        zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"),
+        listed(f"pair {i}" for places in hits for i in places),
+    ) or Finding("sentinels", "ok", "no value at an end is shared by many")  # fmt: skip
+    if scores.kind == "order":
+        return
+    distances = sign * values
+    copy = distance_of_copy(scores.kind, distances[known])
+    limit = near_limit(distances[known][impostor] - copy, int(impostor.sum()))
+    exact, near = (
+        np.flatnonzero(~scores.genuine & where)
+        for where in (distances == copy, (distances != copy) & (abs(distances - copy) <= limit))
+    )
+    limit = math.nan if math.isnan(copy) else limit
+    copies = Copies(len(exact), [(int(i), 0) for i in near], limit, [])
+    where = listed(f"pair {i}" for i in [*exact, *near])
+    own = np.flatnonzero(scores.genuine & (distances == copy))
+    if len(own) and not len(exact) and not len(near):
+        yield _genuine_copies(scores, own)
+    else:
+        yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
+    known = ~np.isnan(values)
+    yield kind_finding(
+        scores, distances[known & scores.genuine], distances[known & ~scores.genuine], 0
+    )
+    yield ties_finding(finite)
+    yield Finding("label-errors", "ok", "not looked for in a list of pairs: it takes a matrix")
+
+
+def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
+    """Return the finding about genuine pairs at the distance of a copy."""
+    names = scores.templates
+    differ = names is not None and (names.a[places] != names.b[places]).all()
+    fault = len(places) < scores.genuine.sum() / 2
+    what = " of different templates" if differ else ""
+    where = listed(f"pair {i}" for i in places)
+    return genuine_copies(scores, len(places), where, what, fault=fault)
+
+
+# The most scores of a class by which the kind is judged.
+_MOST_JUDGED = 200_000
+
+# Ties are noted beyond this proportion of the scores; so few distinct scores are coarse.
+_TIED, _COARSE = 0.05, 100
+
+#: As many distinct scores in equal steps are the nature of whole numbers and of codes.
+LEAST_LATTICE = 16
+
+
+def kind_finding(
+    scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int
+) -> Finding:
+    """Return the finding about the kind of the scores."""
+    if not len(genuine) or not len(impostor):
+        message = f"{PLURALS[scores.kind]}; not checked without both classes"
+        return Finding("kind", "ok", message)
+    genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
+    both = np.concatenate([genuine, impostor])
+    flags = np.arange(len(both)) < len(genuine)
+    options = EvaluationOptions.parse(auc=False, far_targets=())
+    nodes, _ = scalars_of(Scores.from_pairs(both, flags), "auto", options)
+    eer = float(nodes["verification/single"].variables["eer"][1])
+    people = min(len(genuine), len(scores.subjects) or len(genuine))
+    severity, message, remedy = judge_kind(
+        eer, scores.kind, people, diagonal=diagonal, origin=scores.origin
+    )
+    count = len(both) if eer > 0.5 else 0
+    return Finding("kind", severity, message, count, "", remedy)
+
+
+def ties_finding(sample: np.ndarray) -> Finding:
+    """Return the finding about scores that several comparisons share."""
+    values, counts = np.unique(sample, return_counts=True)
+    if len(values) < 2:
+        return Finding("ties", "ok", "too few scores to look for ties")
+    tied = float(counts[counts > 1].sum() / counts.sum())
+    message = f"{100 * tied:.3g} % of {len(sample):,} scores share their value with another"
+    if tied <= _TIED:
+        return Finding("ties", "ok", message)
+    top = int(np.argmax(counts))
+    where = f"{values[top]:.6g} is {100 * counts[top] / counts.sum():.3g} % of them"
+    message += f", {len(values):,} distinct scores"
+    remedy = (
+        "ties change ranks and thresholds: choose their treatment with `ties` (pessimistic "
+        "by default)"
+    )
+    if step := lattice_step(values, LEAST_LATTICE):
+        message += f" in steps of {step:.6g}"
+    elif values[0] >= 0 and lattice_step(values, LEAST_LATTICE, 2):
+        message += ", square roots of equal steps"
+    elif len(values) < min(_COARSE, len(sample) // 4):
+        remedy = "quantised scores have few thresholds; give them with more digits. " + remedy
+        return Finding("ties", "warning", message, int(counts[counts > 1].sum()), where, remedy)
+    return Finding("ties", "note", message, int(counts[counts > 1].sum()), where, remedy)
+
+
+# Differences of the two directions within this part of the largest score are rounding.
+_ROUNDING = 1e-5
+
+# Templates are compared with themselves where at least this proportion is nearest to itself, in at
+# least this number of rows.
+_ITSELF, _TELLING_ROWS = 0.95, 12
+
+# Up to this proportion of comparisons that differ from the other direction are an exception.
+_DAMAGED = 0.05
+
+_CUT_OFF_REMEDY = (
+    "scores are cut off there, or failed comparisons have this score: inspect some of them"
+)
+_FAILED_REMEDY = (
+    'choose how to treat failed comparisons: `nan="reject"` (as attempts at an infinite '
+    'distance) or `nan="exclude"` (no attempt)'
+)
+
+
+def score_checks(scores: Scores, found: DataScan) -> Iterator[Finding]:
+    """Yield the findings of a pass over a matrix."""
+    valued = scores.kind != "order"
+    impostor, sample = _samples(scores, found)
+    copies = find_copies(scores, found, impostor)
+    yield _failed(scores, found)
+    if not scores.streams:
+        yield _sentinels(scores, found, impostor if copies.exact and not copies.proven else None)
+    yield duplicates_finding(scores, found, copies)
+    ties = ties_finding(sample)
+    if valued:
+        yield distance_finding(
+            scores, found, copies, on_lattice=lattice_step(np.unique(sample), LEAST_LATTICE) > 0
+        )
+    if len(found.lines):
+        yield _symmetry(scores, found)
+    if valued:
+        yield kind_finding(scores, found.genuine, impostor, _diagonal(scores, found))
+        yield ties
+    if len(found.medians):
+        yield label_error_finding(scores, found.medians)
+
+
+def _failed(scores: Scores, found: DataScan) -> Finding:
+    """Return the finding about failed comparisons, and templates without any other."""
+    infinite = int(found.counts[FARTHEST] + found.counts[NEAREST])
+    where = listed(f"row {i}, column {j}" for i, j in found.cells(FAILED))
+    lost = [
+        f"all of row {i}" for i in np.flatnonzero((found.rows[:, 0] > found.rows[:, 1])
+        & (found.rows[:, 2] > 1))[:SHOWN]
+    ]  # fmt: skip
+    number = int(found.counts[FAILED])
+    return failures(scores, number, listed([*lost, where] if lost else [where]), infinite,
+                     int(found.counts[NEAREST]))  # fmt: skip
+
+
+def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: int) -> Finding:
+    """Return the finding about numbers of failed and infinite comparisons."""
+    message = f"{counted(failed, 'comparisons')} failed (NaN)" if failed else ""
+    if failed:
+        if scores.nan == "raise":
+            return Finding("failed", "error", message, failed, where, _FAILED_REMEDY)
+        meaning = {"reject": "rejected at every threshold", "exclude": "left out"}[scores.nan]
+        return Finding("failed", "note", f"{message}, and are {meaning}", failed, where)
+    if nearest:
+        return Finding(
+            "failed", "warning", f"{counted(nearest, 'comparisons')} are infinitely near", nearest,
+            "", "they are accepted at every finite threshold: check that they are meant to be",
+        )  # fmt: skip
+    if infinite:
+        return Finding(
+            "failed", "note",
+            f"{counted(infinite, 'comparisons')} infinitely far: accepted at no finite threshold",
+            infinite,
+        )  # fmt: skip
+    return Finding("failed", "ok", "every comparison has a finite score")
+
+
+def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) -> Finding:
+    """Return the finding about rows, columns and values that stand for failed comparisons.
+
+    `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
+    known to be of one.
+    """
+    seen = found.watch.found()
+    lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
+    if lines:
+        values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
+        one = listed(f"{x:.6g}" for x in values)
+        return Finding(
+            "sentinels", "error",
+            f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
+            f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
+            len(lines), listed(lines), REMEDY,
+        )  # fmt: skip
+    ends, hits = list(seen.ends), list(seen.hits)
+    if scattered is not None:
+        sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+        impostor = np.ones(len(scattered), dtype=bool)
+        for end in end_values(sign * scattered, impostor, scores.kind, copies=True):
+            if end.accepted and end not in ends:
+                places = np.argwhere(found.watch.sample == end.value)
+                ends.append(end)
+                hits.append(np.column_stack([found.watch.sampled[places[:, 0]], places[:, 1]]))
+    where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
+    of = counted(seen.compared, "sampled comparisons")
+    return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(
+        "sentinels", "ok", "no constant row or column, no extreme value that many scores share"
+    )
+
+
+def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
+    """Return the finding of values at the ends of the range, with their numbers; else None."""
+    found = list(ends)
+    if not found:
+        return None
+    said = [
+        f"{shared:,} of {of} have the score {end.value:.6g}, {end.how}" for end, shared in found
+    ]
+    severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
+    return Finding(
+        "sentinels", severity, "; ".join(said), sum(shared for _, shared in found), where,
+        _CUT_OFF_REMEDY if severity == "note" else REMEDY,
+    )  # fmt: skip
+
+
+def mirrored(found: DataScan) -> bool:
+    """Whether most pairs are attempts both ways, with one score but for rounding."""
+    gap, scale = _gaps(found)
+    both_ways = 2 * found.compared.all(axis=0).sum() > found.compared[0].sum()
+    return bool(both_ways) and bool(gap.max(initial=0.0) <= _ROUNDING * scale)
+
+
+def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
+    """Return the differences between both directions, and the largest finite distance."""
+    forth, back, lines = found.forth, found.back, found.lines
+    with np.errstate(invalid="ignore"):
+        gap = np.where(forth == back, 0.0, np.abs(forth - back))
+    gap[np.isnan(forth) & np.isnan(back)] = 0.0
+    gap[np.isnan(gap)] = np.inf
+    gap[np.arange(len(lines)), lines] = 0.0
+    gap[~found.compared.all(axis=0)] = 0.0
+    finite = forth[np.isfinite(forth)]
+    return gap, float(np.abs(finite).max(initial=0.0))
+
+
+def _symmetry(scores: Scores, found: DataScan) -> Finding:
+    """Return the finding about whether both directions of a pair have one score."""
+    gap, scale = _gaps(found)
+    both_ways = np.array(found.compared.all(axis=0))
+    both_ways[np.arange(len(gap)), found.lines] = False
+    number, of = int((gap > 0).sum()), int(both_ways.sum())
+    if not of:
+        return Finding("symmetry", "ok", "each pair is compared in one direction")
+    if not number:
+        return Finding("symmetry", "ok", "both directions of a pair have the same score")
+    k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    one, other = (f"{0.0 + sign * x[k, j]:.6g}" for x in (found.forth, found.back))
+    where = f"row {found.lines[k]}, column {j}: {one}, the other way round {other}"
+    said = f"{number:,} of {of:,} comparisons differ from those the other way round"
+    if gap.max() <= _ROUNDING * scale:
+        return Finding("symmetry", "note", f"{said}, by rounding alone", number, where)
+    if number <= _DAMAGED * of:
+        return Finding(
+            "symmetry", "warning", f"{said}; all others agree", number, where,
+            "these comparisons may be damaged: make them again",
+        )  # fmt: skip
+    return Finding(
+        "symmetry", "note", said, number, where,
+        "both directions are attempts, as a comparison that is not symmetric makes them",
+    )  # fmt: skip
+
+
+def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
+    """Return sampled impostor distances and sampled scores, each pair of templates once."""
+    watch = found.watch
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    sample = watch.sample.copy()
+    if found.same:  # each pair of templates in one direction
+        for k, row in enumerate(watch.sampled):
+            sample[k, watch.sampled[watch.sampled < row]] = np.nan
+    other = scores.codes.probe[watch.sampled][:, None] != scores.codes.gallery[None]
+    if not scores.labelled:
+        other = np.isfinite(sample)
+    impostor = sign * sample[other & np.isfinite(sample)]
+    return impostor, sample[np.isfinite(sample)]
+
+
+def _diagonal(scores: Scores, found: DataScan) -> int:
+    """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
+    diagonal = found.diagonal
+    if not found.same or scores.streams or np.isfinite(diagonal).sum() < 2:
+        return 0
+    known = np.isfinite(diagonal)
+    near = (diagonal[known] <= found.rows[known, 0]).mean()
+    far = (diagonal[known] >= found.rows[known, 1]).mean()
+    return int(near > 0.9) - int(far > 0.9)
+
+
+def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
+    """Whether probe and gallery template of one place are equal, by their scores.
+
+    They are nearest to each other, where the subject has other templates in the gallery, and have
+    one score, or there are enough of them.
+    """
+    if not scores.labelled or found.same or not len(found.diagonal) or not same_labels(scores):
+        return False
+    several = np.bincount(scores.codes.gallery)[scores.codes.gallery] > 1
+    told = several & np.isfinite(found.diagonal)
+    diagonal, nearest = found.diagonal[told], found.rows[told, 0]
+    if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:
+        return False
+    scale = abs(found.rows[told, :2]).max()
+    return len(diagonal) >= _TELLING_ROWS or bool(np.ptp(diagonal) <= _ROUNDING * scale)

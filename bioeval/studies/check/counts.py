@@ -1,0 +1,240 @@
+"""One pass over all scores for the checks of data; median distances to each label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reporter, stage
+from bioeval.kernels.argument_groups import RawRows
+from bioeval.kernels.label_medians import label_medians
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
+from bioeval.scores.failure_codes import FailureCodeWatch
+from bioeval.scores.matrix import Scores
+from bioeval.studies.check.kernel import KINDS, scan_rows
+
+
+def block_medians(block: Block, found: np.ndarray) -> None:
+    """Write the medians of a block of rows into those of all rows, (m, 3)."""
+    values = writable_alias(np.ascontiguousarray(block.values, dtype=np.float64))
+    rows = found[block.low : block.low + len(values)]
+    columns = np.arange(values.shape[1])
+    label_medians(values, columns, block.starts, block.own, block.self_position, rows)
+
+
+def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:
+    """Return the medians of rows of distances to all columns, from `low` on, (b, 3)."""
+    gallery, rows = reader.gallery, slice(low, low + len(values))
+    found = np.empty((len(values), 3))
+    label_medians(
+        writable_alias(values), gallery.columns[0], gallery.starts, gallery.own[rows],
+        gallery.self_position[rows], found,
+    )  # fmt: skip
+    return found
+
+
+def medians_to(values: np.ndarray) -> np.ndarray:
+    """Return the median of each row of distances, (b, k), to one label."""
+    none = np.full(len(values), -1)
+    found = np.empty((len(values), 3))
+    ends = np.array([0, values.shape[1]])
+    values = np.ascontiguousarray(values)  # columns that were selected are not
+    label_medians(values, np.arange(values.shape[1]), ends, none, none, found)
+    return found[:, 1]
+
+
+def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
+    raw = scores.read_rows(low, high)
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.array(values, dtype=np.float64, order="C")
+    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
+    if scores.has_mask:
+        values[scores.read_mask(low, high) == IGNORE] = np.nan
+    if scores.exclude:
+        rows, columns = np.nonzero(scores.codes.probe[low:high, None] == scores.codes.gallery)
+        gone = scores.excluded(low + rows, columns)
+        values[rows[gone], columns[gone]] = np.nan
+        if scores.enrolment_times is not None:
+            rows = np.arange(low, high)[:, None]
+            values[scores.enrolment_times.not_enrolled(rows, slice(None))] = np.nan
+    return values
+
+
+#: Places that are kept of each kind of comparison.
+SHOWN = 20
+
+# Values, about, of the rows and columns by which symmetry is judged, and the most of either.
+_SYMMETRY_VALUES, _SYMMETRY_LINES = 1 << 21, 1448
+
+# The most genuine scores that are kept.
+_MOST_GENUINE = 1 << 20
+
+
+@dataclass
+class DataScan:
+    """Findings of a pass over the scores.
+
+    Attributes
+    ----------
+    counts : int64 array, shape (7,)
+        Of the comparisons, as :func:`bioeval.studies.check.kernel.scan_rows` counts them.
+    places : int64 array, shape (7, k, 2)
+    rows, columns : float64 arrays, shapes (m, 3) and (3, n)
+        Nearest and farthest finite distance and failed comparisons, without the diagonal of a
+        square matrix.
+    row_digests, column_digests : uint64 arrays, shapes (m, 2) and (n,)
+    diagonal : float64 array, shape (m,)
+        Of a square matrix; distances of templates to themselves where both sides are the same.
+    same : bool
+        Whether the same templates are on both sides, in one order.
+    lines : int64 array, shape (k,)
+        The templates of which both directions are kept, where the same are on both sides.
+    forth, back : float64 arrays, shape (k, n)
+        Distances of these templates as probes, and as gallery.
+    compared : bool array, shape (2, k, n)
+        Which of both are attempts: not left out by a mask, an exclusion or a date.
+    watch : FailureCodeWatch
+        What was seen of failure codes, with a sample of rows in the units of the scores.
+    medians : float64 array, shape (m, 3)
+        Of each row, as :func:`bioeval.kernels.label_medians.label_medians` writes them; empty
+        without labels, and of scores that are only an order.
+    genuine : float64 array
+        Genuine distances, at most about a million.
+    """
+
+    counts: np.ndarray
+    places: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    row_digests: np.ndarray
+    column_digests: np.ndarray
+    diagonal: np.ndarray
+    same: bool
+    lines: np.ndarray
+    forth: np.ndarray
+    back: np.ndarray
+    compared: np.ndarray
+    watch: FailureCodeWatch
+    medians: np.ndarray
+    genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def cells(self, what: int) -> list[tuple[int, int]]:
+        """Return row and column of the first comparisons of a kind."""
+        number = min(int(self.counts[what]), SHOWN)
+        return [(int(i), int(j)) for i, j in self.places[what][:number]]
+
+
+@stage("looking at the scores")
+def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
+    """Read every score of a matrix once."""
+    reader = BlockReader(scores)
+    m, n = scores.shape
+    itself = reader.watch.itself
+    same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
+    most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
+    lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+    lines = lines if same and not scores.streams else lines[:0]
+    found = DataScan(
+        counts=np.zeros(KINDS, dtype=np.int64),
+        places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
+        rows=np.empty((m, 3)),
+        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0]]), n, axis=1),
+        row_digests=np.empty((m, 2), dtype=np.uint64),
+        column_digests=np.zeros(n, dtype=np.uint64),
+        diagonal=np.empty(m if m == n else 0),
+        same=same,
+        lines=lines,
+        forth=np.empty((len(lines), n)),
+        back=np.empty((len(lines), n)),
+        compared=np.ones((2, len(lines), n), dtype=bool),
+        watch=FailureCodeWatch(scores, itself, np.arange(n)),
+        medians=np.empty((m if scores.labelled and scores.kind != "order" else 0, 3)),
+    )
+    genuine: list[np.ndarray] = []
+    with threads_for(scores):
+        for low in range(0, m, reader.rows_per_block()):
+            high = min(low + reader.rows_per_block(), m)
+            genuine.append(_scan_rows(reader, found, low, high))
+            reporter(progress)(high, m)
+    found.genuine = np.concatenate(genuine) if genuine else found.genuine
+    return found
+
+
+def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.ndarray:
+    """Scan rows ``low:high``; return genuine distances in them."""
+    scores, itself = reader.scores, reader.watch.itself[low:high]
+    n = scores.shape[1]
+    raw = scores.read_rows(low, high)
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    mates = _mates(reader, low, high)
+    state = _state(scores, low, high, mates)
+    empty = np.empty(0, dtype=np.int64)
+    labelled = scores.labelled
+    classes = (scores.codes.probe[low:high], scores.codes.gallery) if labelled else (empty, empty)
+    rows = np.arange(low, high)
+    scan_rows(
+        low,
+        values,
+        state,
+        classes,
+        itself,
+        perfect_distance(scores.kind),
+        found.rows[low:high],
+        found.columns,
+        (found.row_digests[low:high], found.column_digests),
+        found.counts,
+        found.places,
+    )
+    if len(found.diagonal):
+        found.diagonal[low:high] = values[rows - low, rows]
+    if len(found.lines):
+        first, last = np.searchsorted(found.lines, [low, high])
+        found.forth[first:last] = values[found.lines[first:last] - low]
+        found.back[:, low:high] = values[:, found.lines].T
+        if len(state):
+            found.compared[0, first:last] = state[found.lines[first:last] - low] != IGNORE
+            found.compared[1, :, low:high] = state[:, found.lines].T != IGNORE
+    seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
+    if len(found.medians):
+        found.medians[low:high] = row_medians(reader, low, seen)
+    kept = seen[mates] if labelled else seen[state == GENUINE]
+    kept = kept[~np.isnan(kept)]
+    return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
+
+
+def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places and columns of the cells of the probes' mates."""
+    scores = reader.scores
+    place, position = reader.own_cells(low, high)
+    column = reader.gallery.columns[0, position]
+    other = scores.probe_ids[low + place] != scores.gallery_ids[column]
+    return place[other], column[other]
+
+
+def perfect_distance(kind: str) -> float:
+    """Return the distance of equal templates; a guess for similarities, NaN if unknown."""
+    return {"distance": 0.0, "similarity": -1.0}.get(kind, np.nan)
+
+
+def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the comparisons of some rows as a mask; empty where the labels decide alone."""
+    state = np.empty((0, 0), dtype=np.uint8)
+    if scores.has_mask:
+        state = np.array(scores.read_mask(low, high), dtype=np.uint8)
+    if scores.exclude:
+        if not len(state):
+            state = np.full((high - low, scores.shape[1]), IMPOSTOR, dtype=np.uint8)
+        place, column = mates
+        gone = scores.excluded(low + place, column)
+        if scores.enrolment_times is not None:
+            rows = np.arange(low, high)[:, None]
+            state[scores.enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
+        state[place[gone], column[gone]] = IGNORE
+    return state

@@ -1,0 +1,530 @@
+"""Checks of labels: those that need no score, and templates whose label is likely wrong.
+
+A label is likely wrong where the template is nearer to another label than to its own.
+
+With ``A_j(s)`` the lower median of the finite distances from template ``j`` to the templates of
+label ``s`` without ``j``, ``r_j = ln(A_j(own) / least A_j of the others)``, ``z_j`` its robust
+score (median and 1.4826 MAD over all templates) and ``p_j = 1 - Phi(z_j)``, Benjamini and Hochberg
+reject at a false discovery rate of 0.1. Of the rejected with ``r_j > 0`` the one with the largest
+``z_j`` is taken out and all is computed anew, until none is left. Of scores without a natural zero
+(similarities, log-likelihood ratios, distances of which some median is negative) ``r_j`` is the
+difference of the two medians.
+
+Where half of the templates are as near to another label as to their own, labels or kind are wrong
+as a whole, and no template differs from the rest. Two people who look alike give ``r_j`` a
+little above 0: a template is certain only where Benjamini and Hochberg reject it at 0.001 too, and
+it is at least half as much nearer to the other label as templates usually are to their own.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import counted
+from bioeval.results.support import (
+    RULE_OF_3,
+    RULE_OF_30,
+    ComparedPeople,
+    needed_for,
+    pairs_that_count,
+    supported,
+)
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.description import attempts
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
+from bioeval.studies.check.counts import attempted, medians_to, row_medians
+from bioeval.studies.check.results import Finding, listed
+from bioeval.tallies.points import per_cent
+
+# Labels that stand for no person, in lower case.
+_PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
+
+# Metadata columns that name a template.
+_NAMES = ("name", "names", "file", "filename", "file_name", "path", "image", "template", "key")
+
+# Fewer subjects than these: intervals over subjects are rough, and worth little.
+_ROUGH, _FEW = 30, 10
+
+
+def label_checks(
+    scores: Scores,
+    far_targets: Sequence[float],
+    symmetric: bool,
+    impostors: int | None = None,
+    convention: bool = False,
+    self_compared: bool | None = None,
+) -> Iterator[Finding]:
+    """Yield the findings that need no score.
+
+    `symmetric` says of a square matrix if it is; `impostors` is the number of impostor comparisons,
+    where they were counted; `convention` says whether a card of re-identification has left out junk
+    and cameras already; `self_compared` whether the scores on the diagonal are those of templates
+    with themselves, None where no score was read.
+    """
+    if are_pairs(scores):
+        yield _pairs(scores)
+        yield from (_labels(scores),) if scores.knows_subjects else ()
+        yield from _list(scores)
+        yield _people(scores, int((~scores.genuine).sum()), far_targets)
+        return
+    if scores.labelled:
+        yield _samples(scores)
+        yield _layout(scores, self_compared)
+        others = (_labels, _names, _metadata) if not convention else (_names,)
+        yield from (check(scores) for check in others)
+        yield from _list(scores) if scores.remarks else ()
+        impostors = attempts(scores)[1] if impostors is None else impostors
+    if impostors is not None:
+        halved = scores.layout == "all-against-all" and symmetric
+        yield _people(scores, impostors // 2 if halved else impostors, far_targets)
+
+
+def _samples(scores: Scores) -> Finding:
+    """Return the finding about the number of templates of each subject."""
+    sides = [("", scores.codes.gallery)]
+    if scores.layout == "probe-against-gallery":
+        sides = [("gallery: ", scores.codes.gallery), ("probes: ", scores.codes.probe)]
+    said: list[str] = []
+    single = 0
+    for side, codes in sides:
+        _, sizes = np.unique(codes, return_counts=True)
+        single = int((sizes == 1).sum()) if not said else single
+        spread = f"{sizes.min()} to {sizes.max()} templates each (median {np.median(sizes):g})"
+        if sizes.min() == sizes.max():
+            spread = counted(int(sizes[0]), "templates") + " each"
+        said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
+    message = "; ".join(said)
+    genuine, impostor = attempts(scores)
+    names = scores.codes.values
+    if not genuine:
+        if scores.layout == "all-against-all":
+            why = "every subject has one template: there is no genuine comparison"
+        else:
+            why = "no probe's subject is in the gallery: there is no genuine comparison"
+        remedy = "give several templates of each subject"
+        if scores.layout != "all-against-all":
+            kinds = dict.fromkeys(x.dtype for x in (scores.probe_labels, scores.gallery_labels))
+            remedy = "check that both sides use the same labels"
+            remedy += f": they are {' and '.join(map(str, kinds))}" if len(kinds) > 1 else ""
+        return Finding(
+            "samples", "error", f"{message}; {why}: FRR is not defined", scores.shape[0], "", remedy
+        )
+    if not impostor:
+        return Finding(
+            "samples", "error", f"{message}; there is no impostor comparison: FAR is not defined",
+            scores.shape[0], "", "give templates of several subjects",
+        )  # fmt: skip
+    if scores.layout == "all-against-all" and single:
+        sizes = np.bincount(scores.codes.gallery, minlength=len(names))
+        return Finding(
+            "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
+            single, listed(repr(plain(x)) for x in names[sizes == 1]),
+            "they make impostor comparisons alone, and are left out of closed-set identification",
+        )  # fmt: skip
+    unenrolled = int((~np.isin(scores.codes.probe, scores.codes.gallery)).sum())
+    if unenrolled:
+        message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
+    return Finding("samples", "ok", message)
+
+
+def same_labels(scores: Scores) -> bool:
+    """Whether probes and a gallery of other templates have the same list of labels."""
+    return (
+        scores.layout == "probe-against-gallery"
+        and not np.isin(scores.probe_ids, scores.gallery_ids).any()
+        and np.array_equal(scores.codes.probe, scores.codes.gallery)
+    )
+
+
+def _layout(scores: Scores, self_compared: bool | None) -> Finding:
+    """Return the finding about the layout, single templates, and equal templates on both sides."""
+    m, n = scores.shape
+    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
+    message = f"{scores.layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
+    if self_compared is not False and sizes.max() > 1 and same_labels(scores):
+        known = ", and each probe is nearest to the template in its own place"
+        return Finding(
+            "layout", "warning" if self_compared else "note",
+            f"{message}; probe and gallery labels are the same list{known * bool(self_compared)}",
+            m, "",
+            "if these are the same templates, leave `gallery_labels` out: else each is compared "
+            "with itself, a genuine attempt that never fails",
+        )  # fmt: skip
+    if sizes.max() == 1 and scores.layout == "probe-against-gallery":
+        return Finding(
+            "layout", "note", f"{message}; the gallery has one template of each subject", n, "",
+            "single- and multi-template verification are the same, and so are ranks of templates "
+            "and of subjects",
+        )  # fmt: skip
+    return Finding("layout", "ok", message)
+
+
+def _spelling(label: Any) -> str:
+    """Return a label as text, without what a reader does not see or means nothing by.
+
+    These are case, blanks, characters without a width, forms of Unicode, and zeros before a number.
+    """
+    text = " ".join(str(label).split()).casefold()
+    if not text.isascii():
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
+        text = unicodedata.normalize("NFC", text)
+    return text.lstrip("0") or "0" if text.isascii() and text.isdecimal() else text
+
+
+def _shown(labels: Sequence[Any]) -> str:
+    """Return labels of one spelling so that they look different."""
+    forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
+    return " and ".join(map(repr if len(forms) == len(labels) else ascii, labels))
+
+
+def _labels(scores: Scores) -> Finding:
+    """Return the finding about labels that look alike and differ, or name no person."""
+    codes = scores.pair_codes if are_pairs(scores) else scores.codes
+    size = np.bincount(codes.probe, minlength=len(codes.values))
+    size += np.bincount(codes.gallery, minlength=len(codes.values))
+    present = [plain(x) for x in codes.values[size > 0].tolist()]
+    alike: dict[str, list[Any]] = defaultdict(list)
+    for label in present:
+        alike[_spelling(label)].append(label)
+    variants = [_shown(x) for x in alike.values() if len(x) > 1]
+    if variants:
+        return Finding(
+            "labels", "warning",
+            f"{counted(len(variants), 'labels')} in several spellings, counted as different "
+            "subjects", len(variants), listed(variants),
+            "if they are the same people, write their labels alike: their genuine pairs are "
+            "counted as impostors",
+        )  # fmt: skip
+    odd = [
+        (label, int(number))
+        for label, number in zip(codes.values.tolist(), size, strict=True)
+        if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS
+    ]
+    if odd:
+        return Finding(
+            "labels", "warning", "labels for unknown people are counted as one subject",
+            sum(number for _, number in odd), listed(repr(plain(label)) for label, _ in odd),
+            "leave these templates out, mask them, or evaluate under a re-identification card "
+            "to remove junk",
+        )  # fmt: skip
+    return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
+
+
+def _names(scores: Scores) -> Finding:
+    """Return the finding about names of templates that occur twice."""
+    sides = [("row", scores.probe_meta)]
+    if scores.gallery_meta is not scores.probe_meta:
+        sides.append(("column", scores.gallery_meta))
+    looked = []
+    for side, meta in sides:
+        for column in (x for x in _NAMES if x in meta and _is_text(meta[x])):
+            looked.append(column)
+            found: dict[str, list[int]] = defaultdict(list)
+            for place, name in enumerate(meta[column].tolist()):
+                found[str(name)].append(place)
+            repeated = {k: v for k, v in found.items() if len(v) > 1}
+            if repeated:
+                extra = sum(len(v) - 1 for v in repeated.values())
+                where = (f"{k!r} ({side}s {listed(v)})" for k, v in repeated.items())
+                return Finding(
+                    "names", "warning",
+                    f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
+                    f"{'is' if len(repeated) == 1 else 'are'} there more than once", extra,
+                    listed(where), "leave the repetitions out, unless these are several templates "
+                    "of one file",
+                )  # fmt: skip
+    shared = _on_both_sides(scores)
+    if shared:
+        return Finding(
+            "names", "warning", "templates of the same name are on both sides, and are compared",
+            len(shared), listed(map(repr, shared)),
+            "take them out of one side: a template that is compared with itself never fails",
+        )  # fmt: skip
+    columns = listed(dict.fromkeys(looked))
+    said = f"all values of {columns} differ" if looked else "templates have no names"
+    return Finding("names", "ok", said)
+
+
+def _on_both_sides(scores: Scores) -> list[str]:
+    if np.isin(scores.probe_ids, scores.gallery_ids).any():
+        return []
+    for column in _NAMES:
+        both = [meta[column] for meta in (scores.probe_meta, scores.gallery_meta) if column in meta]
+        if len(both) == 2 and all(map(_is_text, both)):
+            return sorted({str(x) for x in both[0]} & {str(x) for x in both[1]})
+    return []
+
+
+def _is_text(column: np.ndarray) -> bool:
+    """Whether a column holds names; numbers may be of anything."""
+    return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
+
+
+def _metadata(scores: Scores) -> Finding:
+    """Return the finding about sessions and cameras."""
+    columns = {}
+    for name in ("session", "camera"):
+        if name in scores.probe_meta and name in scores.gallery_meta:
+            columns[name] = len(np.unique(scores.probe_meta[name].astype(str)))
+    several = [x for x, n in columns.items() if n > 1 and x not in scores.exclude]
+    within = [name for name in several if _share(scores, name)]
+    if within:
+        name = within[0]
+        return Finding(
+            "metadata", "note",
+            f"templates of {columns[name]} {name}s; genuine pairs of the same {name} are counted "
+            "too, and flatter the system", columns[name], name,
+            f'`exclude="{name}"` leaves them out'
+            + (", or a card of re-identification" if name == "camera" else ""),
+        )  # fmt: skip
+    known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
+    return Finding("metadata", "ok", f"columns: {known}" if known else "no metadata")
+
+
+def _share(scores: Scores, column: str) -> bool:
+    """Whether two templates of a subject have the same value in a column."""
+
+    def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
+        return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
+
+    gallery = pairs(scores.codes.gallery, scores.gallery_meta[column])
+    if scores.layout == "all-against-all":
+        return len(set(gallery)) < len(gallery)
+    return bool(set(gallery) & set(pairs(scores.codes.probe, scores.probe_meta[column])))
+
+
+def _pairs(scores: PairScores) -> Finding:
+    """Return the finding about the numbers of genuine and impostor pairs."""
+    genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
+    message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
+    if not genuine or not impostor:
+        lacking = "genuine" if not genuine else "impostor"
+        return Finding(
+            "samples", "error", f"{message}; a rate of {lacking} attempts is not defined",
+            scores.shape[0], "", f"give {lacking} pairs too",
+        )  # fmt: skip
+    return Finding("samples", "ok", message)
+
+
+def _list(scores: Scores) -> Iterator[Finding]:
+    """Yield findings about the lines of a list, if its templates have names."""
+    if scores.remarks:
+        yield Finding("list", "note", "; ".join(scores.remarks), len(scores.remarks))
+    elif are_pairs(scores) and scores.templates is not None:
+        yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
+
+
+def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
+    """Return the finding about the number of people that the FAR targets need."""
+    named = are_pairs(scores) or scores.labelled
+    subjects = len(scores.subjects) if named else 0
+    people = ComparedPeople.of_scores(scores)
+    pairs = pairs_that_count(impostors, people)
+    made = counted(impostors, "impostor pairs")
+    message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
+    short = [x for x in far_targets if x > 0 and not supported(x, pairs)]
+    rough = [
+        x for x in far_targets if x > 0 and x not in short and not supported(x, pairs, RULE_OF_30)
+    ]
+    remedy = "see bioeval sample-size"
+    if short or rough:
+        rule, least = (RULE_OF_3, min(short)) if short else (RULE_OF_30, min(rough))
+        wanted = needed_for(rule, least, impostors, people)
+        remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
+    if short:
+        message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
+        return Finding("people", "note", message, len(short), "", remedy)
+    if 0 < subjects < _FEW:
+        return Finding(
+            "people", "note",
+            f"{message}: fewer than {_FEW} people cannot represent a population", subjects, "",
+            remedy,
+        )  # fmt: skip
+    if rough:
+        message += f": too few to measure FAR {_named(rough)} to within 30 % (rule of 30)"
+        return Finding("people", "note", message, len(rough), "", remedy)
+    if 0 < subjects < _ROUGH:
+        return Finding(
+            "people", "note", f"{message}: intervals over few people are rough", subjects, "",
+            remedy,
+        )  # fmt: skip
+    enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""
+    return Finding("people", "ok", message + enough_for)
+
+
+def _named(far_targets: Sequence[float]) -> str:
+    return ", ".join(map(per_cent, far_targets))
+
+
+# Rates of false discoveries at which a template is named, and is certain; and how much nearer to
+# another label a certain one is, where 1 is as much as templates usually are to their own.
+_NAMED, _CERTAIN, _MIRRORED = 0.1, 0.001, 0.5
+
+#: Most templates that are named.
+MOST_NAMED = 1000
+
+# Values of the columns that are kept for the next template.
+_KEPT_VALUES = 1 << 22
+
+_MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """Templates whose label is likely wrong, the most likely first.
+
+    Attributes
+    ----------
+    rows : int64 array
+    nearest : int64 array
+        The code of the label that each is nearest to.
+    certain : int
+        How many of the first are certain.
+    judged : int
+        How many templates were compared with templates of their own label and of others.
+    """
+
+    rows: np.ndarray
+    nearest: np.ndarray
+    certain: int
+    judged: int
+
+
+def suspect_templates(reader: BlockReader, found: np.ndarray) -> Suspects:
+    """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
+    left = _Left(reader, found)
+    natural_zero = reader.scores.kind == "distance" and not (found[:, :2] < 0).any()
+    rows, nearest = list[int](), list[int]()
+    certain = judged = 0
+    while len(rows) < MOST_NAMED:
+        contrast = _contrast(left.own, left.near, natural_zero)
+        known = contrast[~np.isnan(contrast)]
+        judged = judged or len(known)
+        middle, spread = _middle_and_spread(known)
+        if not (middle < 0 < spread):
+            break
+        z = (contrast - middle) / spread
+        row = int(np.nanargmax(z))
+        if not contrast[row] > 0 or not _rejects(z, _NAMED):
+            break
+        mirrored = contrast[row] >= -_MIRRORED * middle
+        certain += certain == len(rows) and mirrored and _rejects(z, _CERTAIN)
+        rows.append(row)
+        nearest.append(int(reader.gallery.subjects[left.group[row]]))
+        likely = np.flatnonzero((contrast > 0) & (z > 0))
+        left.take_out(row, likely[np.argsort(-z[likely], kind="stable")])
+    return Suspects(
+        np.array(rows, dtype=np.int64), np.array(nearest, dtype=np.int64), certain, judged
+    )
+
+
+def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
+    """Return the finding about templates whose label is likely wrong."""
+    found = suspect_templates(BlockReader(scores), medians)
+    number, rows = len(found.rows), np.sort(found.rows).tolist()
+    if not number:
+        return Finding(
+            "label-errors", "ok",
+            f"{counted(found.judged, 'templates')} compared: none is much nearer to another "
+            "subject than to its own"
+            if found.judged
+            else "no template has scores of its own label and of others",
+        )  # fmt: skip
+    least = "at least " * (number == MOST_NAMED)
+    is_nearer = "is" if number == 1 else "are"
+    return Finding(
+        "label-errors",
+        "warning" if found.certain else "note",
+        f"{least}{counted(number, 'templates')} {is_nearer} much nearer to another label than to "
+        f"{'its' if number == 1 else 'their'} own, of {found.judged:,} compared",
+        number,
+        f"row{'s' * (number > 1)} {listed(rows, 10)}",
+        "inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
+        "--worst 20, gives the label that each is nearest to",
+    )
+
+
+def _contrast(own: np.ndarray, near: np.ndarray, natural_zero: bool) -> np.ndarray:
+    """Return ``r_j``, NaN where a template has no distance to its own label or to another."""
+    if not natural_zero:
+        return own - near
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((own == 0) & (near == 0), 0.0, np.log(own / near))
+
+
+def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
+    """Return the median, and the standard deviation by the MAD; NaN where half are infinite."""
+    if not len(known):
+        return np.nan, np.nan
+    with np.errstate(invalid="ignore"):
+        middle = float(np.median(known))
+        return middle, _MAD * float(np.median(abs(known - middle)))
+
+
+def _rejects(z: np.ndarray, rate: float) -> bool:
+    """Whether Benjamini and Hochberg reject any hypothesis; if so, the largest is rejected."""
+    from scipy.special import ndtr
+
+    z = z[~np.isnan(z)]
+    p = np.sort(ndtr(-z))
+    return bool((p <= rate * np.arange(1, len(p) + 1) / len(p)).any())
+
+
+class _Left:
+    """Medians of the templates that remain when some are taken out one after the other."""
+
+    def __init__(self, reader: BlockReader, found: np.ndarray):
+        self.reader, self.gallery = reader, reader.gallery
+        self.own, self.near = found[:, 0].copy(), found[:, 1].copy()
+        self.group = found[:, 2].astype(np.int64)
+        self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
+        self._read: dict[int, np.ndarray] = {}
+
+    def take_out(self, row: int, next_rows: np.ndarray) -> None:
+        """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
+        self.own[row] = np.nan
+        position, group = self.gallery.self_position[row], int(self.gallery.own[row])
+        if position < 0:
+            return
+        self._enrolled[self.gallery.columns[0, position]] = False
+        if group not in self._read:
+            self._read_labels([group, *self.gallery.own[next_rows].tolist()])
+        median = medians_to(self._read[group][:, self._enrolled[self._columns(group)]])
+        mine = (self.gallery.own == group) & ~np.isnan(self.own)
+        self.own[mine] = median[mine]
+        first = (median < self.near) | ((median == self.near) & (group <= self.group))
+        again = (self.group == group) & ~first & ~np.isnan(self.own)
+        first &= self.gallery.own != group
+        self.near[first], self.group[first] = median[first], group
+        for i in np.flatnonzero(again).tolist():
+            values = attempted(self.reader.scores, i, i + 1)
+            values[:, ~self._enrolled] = np.nan
+            self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
+
+    def _columns(self, group: int) -> np.ndarray:
+        first, last = self.gallery.starts[group : group + 2]
+        return self.gallery.columns[0, first:last]
+
+    def _read_labels(self, groups: list[int]) -> None:
+        """Read the columns of the first of these labels, as many as are kept in memory."""
+        scores = self.reader.scores
+        m = scores.shape[0]
+        groups = list(dict.fromkeys(groups))
+        sizes = np.cumsum([len(self._columns(group)) for group in groups])
+        groups = groups[: max(1, int(np.searchsorted(sizes, _KEPT_VALUES // m, side="right")))]
+        columns = [self._columns(group) for group in groups]
+        part = scores.select(gallery=np.concatenate(columns)).reading_own_columns()
+        step = self.reader.rows_per_block()
+        values = np.concatenate(
+            [attempted(part, low, min(low + step, m)) for low in range(0, m, step)]
+        )
+        ends = np.cumsum([len(x) for x in columns])[:-1]
+        self._read = dict(zip(groups, np.split(values, ends, axis=1), strict=True))

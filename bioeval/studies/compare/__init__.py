@@ -1,0 +1,29 @@
+"""Two systems on the same data, with intervals of their differences."""
+
+from bioeval.base.study import Command, Study, View
+
+STUDY = Study(
+    calls={"compare": ("compare",)},
+    commands=(Command("compare", "Compare two systems on the same data.", "Decide", 2),),
+    examples="""
+# Compare two systems
+bioeval compare old.npz new.npz
+# Compare distances with similarities
+bioeval compare distances.npz similarities.npz --kind-b similarity
+# Show that a new system is no worse than the old one
+bioeval compare new.npz old.npz --margin frr_at_far=0.01
+# Compare two arrays of one file
+bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
+# Leave out pairs of the same session
+bioeval compare old.npz new.npz --meta session=visit --exclude session
+# Compare at one FAR; print JSON
+bioeval compare old.npz new.npz --far 0.001 --json
+# Compare two systems of re-identification
+bioeval compare old.npz new.npz --protocol market1501
+# Write results and plots
+bioeval compare old.npz new.npz --out comparison --plots
+# Count on two processes
+bioeval compare old.npz new.npz --workers 2
+""",
+    views=(View(("comparison of two systems",), "tables", "ComparisonTable", is_class=True),),
+)

@@ -1,0 +1,209 @@
+"""Systems over the same data, aligned by the names of templates, and how they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.scores.columns import CodedSides
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
+from bioeval.studies.lists.scores import are_lists
+
+#: The metadata column that names the templates of a matrix.
+NAME = "template"
+
+
+@dataclass(frozen=True)
+class Named:
+    """Names of what a system compared: pairs, or the templates of both sides of a matrix."""
+
+    what: tuple[str, ...]  # nouns
+    names: tuple[Any, ...]  # of each, CodedSides or a list
+    unordered: bool = False
+
+    @classmethod
+    def of(cls, scores: Any, by: str = "templates") -> Named | None:
+        """Return the names of the pairs or templates of scores; None where they have none.
+
+        Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
+        """
+        if are_pairs(scores):
+            names = scores.templates
+            if by == "subjects" and scores.pair_subjects is not None:
+                names = CodedSides.of(scores.pair_subjects, "subjects")
+                if len(np.unique(_keys(names, names)[0])) < len(names):
+                    return None
+            return None if names is None else cls(("pairs",), (names,), scores.unordered)
+        if not isinstance(scores, Scores) or are_lists(scores):
+            return None
+        sides = [scores.probe_meta.get(NAME), scores.gallery_meta.get(NAME)]
+        if any(side is None or len(set(side.tolist())) < len(side) for side in sides):
+            return None
+        listed = tuple([plain(x) for x in side.tolist()] for side in sides if side is not None)
+        if np.array_equal(scores.probe_ids, scores.gallery_ids):
+            return cls(("templates",), listed[:1])
+        return cls(("probes", "gallery templates"), listed)
+
+    def places(self, other: Named) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the places, in both, of the common names, in this one's order."""
+        return [_common(*self._numbers(i, other)) for i in range(len(self.names))]
+
+    def _numbers(self, i: int, other: Named) -> tuple[np.ndarray, np.ndarray]:
+        mine, theirs = self.names[i], other.names[i]
+        if isinstance(mine, CodedSides):
+            return _keys(mine, theirs, self.unordered and other.unordered)
+        number = {name: place for place, name in enumerate(mine)}
+        found = [number.setdefault(name, len(number)) for name in theirs]
+        return np.arange(len(mine)), np.array(found, dtype=np.int64)
+
+
+def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]:
+    """Return what two systems have in common, in the order of the first, and what is left out.
+
+    Pairs are found by the names of their templates, or by their subjects where no two pairs have
+    the same; a matrix by the metadata `template` of both sides. Scores without names are returned
+    as they are.
+
+    Raises
+    ------
+    DataError
+        If the systems have nothing in common, or names are not unique.
+    """
+    for by in ("templates", "subjects"):
+        first, second = Named.of(a, by), Named.of(b, by)
+        if first is not None and second is not None and first.what == second.what:
+            break
+    else:
+        return a, b, []
+    places = first.places(second)
+    notes = []
+    for what, mine, theirs, names, others in zip(
+        first.what, *zip(*places, strict=True), first.names, second.names, strict=True
+    ):
+        if not len(mine):
+            raise DataError(
+                f"the systems have different data: none of the {counted(len(names), what)} of "
+                f"{called[0]} is among those of {called[1]}, such as {_example(names)} and "
+                f"{_example(others)}; expected the same names"
+            )
+        apart = len(names) - len(mine), len(others) - len(theirs)
+        if any(apart):
+            notes.append(
+                f"{counted(apart[0], what)} of {called[0]} and {apart[1]:,} of {called[1]} are not "
+                "common to both systems, and are left out"
+            )
+    if are_pairs(a) and are_pairs(b):
+        a, b = (_some(s, rows) for s, rows in zip((a, b), places[0], strict=True))
+        if first.unordered and second.unordered:
+            b = _turned_as(a, b)
+        return a, b, notes
+    rows, columns = places[0], places[-1]
+    a, b = (
+        s if _whole(rows[i], s.shape[0]) and _whole(columns[i], s.shape[1])
+        else s.select(probes=rows[i], gallery=columns[i])
+        for i, s in enumerate((a, b))
+    )  # fmt: skip
+    return a, b, notes
+
+
+def numbered_as(a: Scores, b: Scores) -> Scores:
+    """Return `b` with the numbers that `a` gives its subjects; both have the same labels.
+
+    They depend on the dtype of the labels and on the order of all of a file; people who are
+    resampled together are the same numbers.
+    """
+    if are_lists(a) or are_lists(b):
+        return b
+    view = copy(b)
+    if are_pairs(a) and are_pairs(b):
+        if a.knows_subjects and b.knows_subjects:
+            view.__dict__["pair_codes"] = a.pair_codes
+        return view
+    view.codes = a.codes
+    return view
+
+
+def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
+    """Return what each system lacks of the first one with names, and what it adds."""
+    known = [(name, found) for name, found in systems.items() if found is not None]
+    said: dict[str, str] = {}
+    for name, found in known[1:]:
+        first, reference = known[0]
+        if found.what != reference.what:
+            continue
+        texts = []
+        for what, names, others, (mine, theirs) in zip(
+            reference.what, reference.names, found.names, reference.places(found), strict=True
+        ):
+            lacking, more = len(names) - len(mine), len(others) - len(theirs)
+            if lacking or more:
+                texts.append(f"lacks {counted(lacking, what)} of {first} and has {more:,} others")
+        if texts:
+            said[name] = f"{name} {', and '.join(texts)}"
+    return said
+
+
+def _keys(
+    mine: CodedSides, theirs: CodedSides, unordered: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for each pair of both lists, equal for equal names."""
+    number = {plain(name): place for place, name in enumerate(mine.values)}
+    other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
+    found = []
+    for codes, sides in ((np.arange(len(mine.values)), mine), (np.array(other), theirs)):
+        a, b = (codes[side].astype(np.int64) for side in (sides.a, sides.b))
+        if unordered:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        found.append(a * len(number) + b)
+    return found[0], found[1]
+
+
+def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places, in both, of the common names, in the order of the first."""
+    if np.array_equal(mine, theirs):
+        return np.arange(len(mine)), np.arange(len(theirs))
+    order = np.argsort(theirs, kind="stable")
+    for keys in (mine, theirs[order]):
+        if len(np.unique(keys)) < len(keys):
+            raise DataError(
+                "pairs that are listed more than once cannot be aligned by names; leave out "
+                f"{Argument('keep', 'repeated')}, or give attempts names of their own"
+            )
+    place = np.minimum(np.searchsorted(theirs[order], mine), len(order) - 1)
+    found = np.flatnonzero(theirs[order][place] == mine)
+    return found, order[place[found]]
+
+
+def _some(scores: PairScores, places: np.ndarray) -> PairScores:
+    """Return some pairs, with the remarks of the list."""
+    if _whole(places, scores.shape[0]):
+        return scores
+    view = scores.select(places)
+    view.remarks = scores.remarks
+    return view
+
+
+def _turned_as(a: PairScores, b: PairScores) -> PairScores:
+    """Return the pairs of `b` with their sides in the order of `a`."""
+    if a.templates is None or b.templates is None:
+        return b
+    names, others = (np.array(x.templates.values, dtype=object) for x in (a, b))
+    turned = names[a.templates.a] != others[b.templates.a]
+    return b.with_sides_exchanged(turned) if turned.any() else b
+
+
+def _whole(places: np.ndarray, count: int) -> bool:
+    return len(places) == count and np.array_equal(places, np.arange(count))
+
+
+def _example(names: Any) -> str:
+    if isinstance(names, CodedSides):
+        return " with ".join(repr(names.values[side[0]]) for side in (names.a, names.b))
+    return repr(names[0])

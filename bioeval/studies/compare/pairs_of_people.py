@@ -1,0 +1,373 @@
+"""Impostor attempts by pair of people at the strictest thresholds, each pair of people alike.
+
+What is counted is, of each pair of people, the proportion of its attempts that are accepted, both
+directions together; its mean over pairs is the FAR of a pair of people drawn at random.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.bootstrap import subject_weights, weighted_shares
+from bioeval.studies.thresholds.promise import PeopleMeans
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.second_pass import SecondPass
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.verification_job import VerificationJob
+
+OVERLAPPING = (
+    "some people are on both sides and others on one, so the pairs of people are not a uniform "
+    "sample, and the gallery is not fixed. Select the people of both sides, or probes of people "
+    "who are not enrolled"
+)
+
+
+class AttainableThresholds:
+    """Thresholds at impostor scores, the layers, and at genuine scores between them."""
+
+    thresholds: np.ndarray
+    genuine: np.ndarray
+    beyond: float
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
+
+        Minus infinity, which rejects all, where no score is below the first impostor score; NaN
+        where that is itself minus infinity.
+        """
+        after = layer + 1
+        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
+        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
+        if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
+            genuine = genuine[genuine <= self.beyond]
+        genuine = genuine[np.isfinite(genuine)]
+        own = self.thresholds[layer] if layer >= 0 else -np.inf
+        if layer < 0 and end == -np.inf:
+            return math.nan
+        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
+        if not len(self.genuine):
+            return math.nan
+        return float((~(self.genuine <= threshold)).mean())
+
+
+class PairShares(AttainableThresholds):
+    """Proportions accepted of pairs of people, at each impostor score up to a limit.
+
+    Parameters
+    ----------
+    scores : Scores
+        With people.
+    rate : float, optional
+        The mean, and the proportion of all attempts, are known for every threshold where they are
+        at most this, at least.
+    at : float, optional
+        In place of a rate: the one distance at which the mean is wanted.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    new_gallery : bool
+        Of a gallery of other people than the probes: whether its people stand for others too.
+
+    Attributes
+    ----------
+    thresholds : float64 array, shape (k,)
+        The distinct impostor scores, as increasing distances.
+    mean : float64 array, shape (k,)
+        The mean over pairs of people at each of them.
+    accepted : float64 array, shape (k,)
+        The proportion of all impostor attempts.
+    sides : list of int64 arrays
+        The people who are resampled, together or side by side.
+    fixed_gallery : bool
+        Whether the people of the gallery are not.
+    independent : int
+        Number of pairs of people that are independent.
+    exact : bool
+        Whether all attempts are independent.
+    beyond : float
+        The next impostor score is above this one.
+    genuine : float64 array
+        Genuine scores, increasing; those of rejected comparisons are infinite.
+    of_person : int64 array
+        The person of each.
+    reason : str
+        Why nothing can be promised; empty where something can.
+    """
+
+    over, event = "pairs of people", "of impostors are accepted"
+
+    def __init__(
+        self,
+        scores: Scores,
+        rate: float | None = None,
+        *,
+        at: float | None = None,
+        templates: str,
+        fusion: str,
+        new_gallery: bool,
+        progress: Progress | None = None,
+    ):
+        reader = BlockReader(scores)
+        job = VerificationJob(reader, templates=templates, fusion=fusion)
+        self.about = reader.about
+        attempts = SubjectAttempts(job)
+        self.people = attempts.people
+        if at is not None:
+            self.beyond = at
+            with threads_for(scores):
+                self._collect(attempts, np.array([at]))
+        elif rate is not None:
+            (tally,) = run_jobs(reader, [job], progress)
+            self._collect_up_to(rate, attempts, tally.impostor)
+        self._who(scores, attempts, new_gallery)
+
+    # -- counting
+
+    def _collect_up_to(self, rate: float, attempts: SubjectAttempts, cells: CellCounts) -> None:
+        """Count the attempts up to a distance at which the mean is above a rate."""
+        reached = cells.negative_infinite + np.cumsum(cells.counts)
+        edges = np.append(cells.grid.edges, np.finfo(np.float64).max)
+        share = 2 * rate
+        while True:
+            place = min(int(np.searchsorted(reached, share * cells.total)), len(reached))
+            self.beyond = float(edges[place])
+            with threads_for(attempts.scores):
+                near = _impostors_up_to(attempts, self.beyond)
+                lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
+                self._collect(attempts, np.unique(np.append(lowest, near)))
+            if place == len(reached) or (np.minimum(self.mean, self.accepted) > rate).any():
+                return
+            share *= 4
+
+    def _collect(self, attempts: SubjectAttempts, thresholds: np.ndarray) -> None:
+        """Count the attempts of each pair of people up to each of some distances."""
+        self.thresholds = thresholds
+        sink = _Entries(self.people, len(self.thresholds))
+        values, people = attempts.sweep(self.thresholds, sink)
+        order = np.argsort(values, kind="stable")
+        self.genuine, self.of_person = values[order], people[order]
+        low, high, layer, count = sink.entries()
+        self._total, self.impostors = sink.total, int(sink.total.sum())
+        self._low, self._high, self._layer = low, high, layer
+        self._share = count / self._total[low, high]
+        self.pairs = int(np.count_nonzero(self._total))
+        k = len(self.thresholds)
+        mean = np.cumsum(np.bincount(layer, self._share, k))
+        self.mean = mean / max(self.pairs, 1)
+        self.accepted = np.cumsum(np.bincount(layer, count, k)) / max(self.impostors, 1)
+
+    def _who(self, scores: Scores, attempts: SubjectAttempts, new_gallery: bool) -> None:
+        """Find who is resampled, and how many pairs of people are independent."""
+        there = self._total > 0
+        self._partners = there.sum(axis=0) + there.sum(axis=1)
+        known = self._partners > 0
+        n = int(known.sum())
+        self.reason, self.exact, self.fixed_gallery = "", False, False
+        probing, enrolled = (
+            np.isin(np.arange(self.people), side) & known for side in attempts.sides
+        )
+        self.sides = [np.flatnonzero(known)]
+        self.independent = n // 2
+        if are_pairs(scores):
+            codes = codes_of_pairs(scores)
+            once = np.bincount(codes.probe, minlength=len(codes.values))
+            other = codes.gallery[codes.gallery != codes.probe]
+            once += np.bincount(other, minlength=len(codes.values))
+            self.exact = bool(once.max(initial=0) == 1)
+            if self.pairs < n * (n - 1) // 2:
+                self._of_missing_pairs()
+            if self.exact:
+                self.independent = self.pairs
+        elif (probing == enrolled).all():
+            if self.pairs < n * (n - 1) // 2:
+                self._of_missing_pairs()
+        elif not (probing & enrolled).any():
+            sides = np.flatnonzero(probing), np.flatnonzero(enrolled)
+            self.sides = list(sides) if new_gallery else [sides[0]]
+            self.independent = min(map(len, self.sides))
+            self.fixed_gallery = not new_gallery
+            if new_gallery and self.pairs < len(sides[0]) * len(sides[1]):
+                self._of_missing_pairs()
+        else:
+            self.reason = OVERLAPPING
+        if not self.reason and min(map(len, self.sides)) < 3:
+            self.reason = f"there are only {n} people with impostor attempts; at least 3 are needed"
+
+    def _of_missing_pairs(self) -> None:
+        """Existing pairs can be divided into this many sets of disjoint pairs, plus one."""
+        self.independent = self.pairs // (int(self._partners.max(initial=0)) + 1)
+
+    def closest(self) -> tuple[np.ndarray, ...]:
+        """Return both people, the place in `thresholds` and the number of attempts of each entry.
+
+        And the number of impostor attempts of each pair of people, above the diagonal.
+        """
+        count = np.rint(self._share * self._total[self._low, self._high])
+        return self._low, self._high, self._layer, count, self._total
+
+    # -- uncertainty
+
+    def means(
+        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
+    ) -> PeopleMeans:
+        """Return the means at increasing layers, without each person, and in replicates."""
+        layers = np.asarray(layers)
+        step = np.searchsorted(layers, self._layer)
+        kept = step < len(layers)
+        low, high, step = self._low[kept], self._high[kept], step[kept]
+        key = (step * self.people + low) * self.people + high
+        key, back = np.unique(key, return_inverse=True)
+        share = np.bincount(back.reshape(-1), self._share[kept], len(key))
+        pair, n, k = key % self.people**2, self.people, len(layers)
+        low, high, step = pair // n, pair % n, key // n**2
+        weights = self.weights(replicates, seed)
+        drawn = np.cumsum(weighted_shares(weights, (low, high), step, share, k), axis=0)
+        whole = np.bincount(step, share, k).cumsum()
+        both = np.concatenate([step * n + low, step * n + high])
+        own = np.bincount(both, np.tile(share, 2), k * n).reshape(k, n).cumsum(axis=0)
+        some = np.concatenate(self.sides)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = (whole[:, None] - own[:, some]) / (self.pairs - self._partners[some])
+            drawn = drawn / self._weight_of_pairs(weights)
+        sides = tuple(map(len, self.sides))
+        drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
+        return PeopleMeans(whole / self.pairs, without, drawn, self.pairs, self.independent, sides)
+
+    def weights(self, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Return how often each person is drawn in each replicate; 1 where none is resampled."""
+        weights = np.ones((self.people, replicates), dtype=np.float32)
+        for number, side in enumerate(self.sides):
+            branch = seed if number == 0 else np.random.SeedSequence(seed.entropy, spawn_key=(1,))
+            weights[side] = subject_weights(len(side), replicates, branch)
+        weights[self._partners == 0] = 0
+        return weights
+
+    def _weight_of_pairs(self, weights: np.ndarray) -> np.ndarray:
+        """Return the number of pairs of different people in each replicate."""
+        n = int((self._partners > 0).sum())
+        if self.pairs == n * (n - 1) // 2:
+            w = weights.astype(np.float64)
+            return (w.sum(axis=0) ** 2 - (w**2).sum(axis=0)) / 2
+        low, high = np.nonzero(self._total)
+        none = np.zeros(len(low), dtype=np.int64)
+        return weighted_shares(weights, (low, high), none, np.ones(len(low)), 1)[0]
+
+
+class _Entries:
+    """A sink that keeps the attempts of pairs of people up to the last threshold."""
+
+    def __init__(self, people: int, layers: int):
+        self.people, self.layers = people, layers
+        self.total = np.zeros((people, people), dtype=np.int64)  # above the diagonal
+        self._kept: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, pairs: PairCounts) -> None:
+        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        np.add.at(self.total, (low, high), pairs.count)
+        near = pairs.layer < self.layers
+        self._kept.append((low[near], high[near], pairs.layer[near], pairs.count[near]))
+
+    def fresh(self) -> _Entries:
+        """Return the same sink before it has counted anything."""
+        return _Entries(self.people, self.layers)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the attempts of all pairs of people, and those up to the last threshold."""
+        names = ("low", "high", "layer", "count")
+        near = dict(zip(names, map(ConcatenatedRows.of, self.entries()), strict=True))
+        return {"total": self.total, **near}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        self.total += found["total"]
+        self._kept.append(tuple(found[x].array() for x in ("low", "high", "layer", "count")))
+
+    def entries(self) -> tuple[np.ndarray, ...]:
+        """Return both people, the layer and the number of attempts of each entry.
+
+        An entry is there once, in increasing order, however the rows were read.
+        """
+        kept = self._kept or [tuple(np.empty(0, dtype=np.int64) for _ in range(4))]
+        low, high, layer, count = (
+            np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True)
+        )
+        key, n = (layer * self.people + low) * self.people + high, self.people
+        key, place = np.unique(key, return_inverse=True)
+        total = np.zeros(len(key), dtype=np.int64)
+        np.add.at(total, place.reshape(-1), count)
+        pair = key % (n * n)
+        return pair // n, pair % n, key // (n * n), total
+
+
+def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
+    """Return the impostor scores at most a distance."""
+    scores = attempts.scores
+    if are_pairs(scores):
+        row = as_row(scores.values, scores.kind, scores.nan)[0].astype(np.float64)
+        return row[~scores.genuine & (row <= limit)]
+
+    def near(blocks: Iterable[Block]) -> Any:
+        found = SecondPass([(-np.inf, limit)])
+        for _, impostors in attempts.job.attempts(blocks):
+            for block in impostors:
+                found.add(*block)
+        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *found.kept)))
+
+    found: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
+    return found
+
+
+class SearchShares(AttainableThresholds):
+    """Proportions of searches that raise a false alarm, of each person who is not enrolled.
+
+    The gallery is fixed, so that these people are independent. The attributes are those of
+    :class:`PairShares`, with people in the place of pairs of people.
+    """
+
+    over = "people who are not enrolled"
+    event = "of searches by people who are not enrolled raise a false alarm"
+    fixed_gallery, exact, reason = True, False, ""
+    beyond = float(np.finfo(np.float64).max)
+
+    def __init__(self, other: np.ndarray, person: np.ndarray, genuine: np.ndarray):
+        """Take of each search by a person not enrolled the nearest distance, and the person.
+
+        `genuine` are the distances of mates, infinite where they are not at rank 1.
+        """
+        self.thresholds, layer = np.unique(other, return_inverse=True)
+        _, person = np.unique(person, return_inverse=True)
+        self._layer, self._person = layer.reshape(-1), person.reshape(-1)
+        self._own = np.bincount(self._person)
+        n, k = len(self._own), len(self.thresholds)
+        self.pairs = self.independent = n
+        self.sides, self.impostors = [np.arange(n)], len(other)
+        if n < 3:
+            self.reason = f"there are only {n} people who are not enrolled; at least 3 are needed"
+        share = 1 / self._own[self._person]
+        self.mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
+        self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
+        self.genuine = np.sort(genuine)
+
+    def means(
+        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
+    ) -> PeopleMeans:
+        """Return the means at increasing layers, without each person, and in replicates."""
+        n, k = self.pairs, len(layers)
+        step = np.searchsorted(layers, self._layer)
+        kept = step < k
+        alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
+        own = alarms.cumsum(axis=0) / self._own
+        weights = subject_weights(n, replicates, seed).astype(np.float64)
+        without = (own.sum(axis=1, keepdims=True) - own) / (n - 1)
+        return PeopleMeans(own.mean(axis=1), without, own @ weights / n, n, n, (n,))

@@ -1,0 +1,142 @@
+"""Attempts of several systems that scored the same templates, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.scores.arrays import GENUINE, IMPOSTOR
+from bioeval.scores.blocks import BlockReader, as_row, threads_for
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.calibration.kernel import logistic_sums
+from bioeval.tallies.thresholds import require_values
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, standard deviation (``ddof = 0``) and range of the finite scores of attempts."""
+
+    number: int = 0
+    mean: float = 0.0
+    squares: float = 0.0  # sum of squared deviations
+    low: float = math.inf
+    high: float = -math.inf
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation; NaN without scores."""
+        return math.sqrt(self.squares / self.number) if self.number else math.nan
+
+    def add(self, values: np.ndarray) -> Spread:
+        """Return the spread with more scores, all of them finite."""
+        if not len(values):
+            return self
+        low, high = float(values.min()), float(values.max())
+        shifted = values - low
+        step = float(shifted.mean())
+        squares = float(np.square(shifted - step).sum()) if high > low else 0.0
+        mean = low + step if high > low else low
+        number = self.number + len(values)
+        gap = mean - self.mean if self.number else 0.0
+        return Spread(
+            number,
+            self.mean + gap * len(values) / number if self.number else mean,
+            self.squares + squares + gap * gap * self.number * len(values) / number,
+            min(self.low, low),
+            max(self.high, high),
+        )
+
+
+@dataclass(frozen=True)
+class LogisticSums:
+    """Sums over the attempts of one class: see ``kernels.log_odds.logistic_sums``."""
+
+    number: int
+    loss: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    low: float
+    high: float
+
+
+class SeveralSystems:
+    """Blocks of single-template attempts, as similarities (distances are negated)."""
+
+    def __init__(self, systems: Sequence[Scores], what: str):
+        for scores in systems:
+            require_values(scores, what)
+        self.systems = list(systems)
+        self._readers = [BlockReader(scores) for scores in systems]
+
+    @property
+    def rows_per_block(self) -> int:
+        """Number of rows that are read together from all systems."""
+        return min(reader.rows_per_block() for reader in self._readers)
+
+    def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the class of each cell, 0 without an attempt, and the scores of all systems.
+
+        Of all blocks of rows, or one in `every`.
+        """
+        first = self.systems[0]
+        if are_pairs(first):
+            rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
+            yield np.where(first.genuine, GENUINE, IMPOSTOR)[None].astype(np.uint8), _stack(rows)
+            return
+        step = self.rows_per_block
+        for low in range(0, first.shape[0], every * step):
+            found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
+            block = found[0]
+            if first.labelled:
+                place = np.arange(block.values.shape[1])
+                own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
+                classes = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)
+                classes[place == block.self_position[:, None]] = 0
+            else:
+                classes = np.array(block.mask, dtype=np.uint8)
+            yield classes, _stack([b.values for b in found])
+
+    def spreads(self) -> list[Spread]:
+        """Return the spread of each system's finite scores, of both classes."""
+        spreads = [Spread() for _ in self.systems]
+        with threads_for(self.systems[0]):
+            for classes, stack in self.blocks():
+                for k, values in enumerate(stack):
+                    spreads[k] = spreads[k].add(values[(classes > 0) & np.isfinite(values)])
+        return spreads
+
+    def logistic(
+        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int = 1
+    ) -> list[LogisticSums]:
+        """Return the sums of a logistic regression over impostor and over genuine attempts."""
+        size = len(weights)
+        width = 4 + size + size * (size + 1) // 2
+        total = np.zeros((2, width - 2))
+        low, high = np.full(2, np.inf), np.full(2, -np.inf)
+        with threads_for(self.systems[0]):
+            for classes, stack in self.blocks(every):
+                sums = np.empty((len(classes), 2, width))
+                logistic_sums(classes, stack, origin, inverse, weights, sums)
+                total += sums[..., :-2].sum(axis=0)
+                low = np.minimum(low, sums[..., -2].min(axis=0))
+                high = np.maximum(high, sums[..., -1].max(axis=0))
+        found = []
+        upper = np.triu_indices(size)
+        for c in range(2):
+            hessian = np.zeros((size, size))
+            hessian[upper] = hessian.T[upper] = total[c, 2 + size :]
+            number, loss = total[c, :2]
+            gradient = total[c, 2 : 2 + size]
+            found.append(LogisticSums(int(number), float(loss), gradient, hessian, low[c], high[c]))
+        return found
+
+
+def _stack(distances: list[np.ndarray]) -> np.ndarray:
+    """Return similarities of all systems."""
+    stack = np.empty((len(distances), *distances[0].shape))
+    for k, values in enumerate(distances):
+        np.negative(values, out=stack[k])
+    return stack

@@ -1,0 +1,21 @@
+"""The convention behind a published number."""
+
+from bioeval.base.study import Command, Study, View
+
+STUDY = Study(
+    calls={"conventions": ("conventions",)},
+    commands=(
+        Command("conventions", "Find the convention behind a published number.", "Look into", 8),
+    ),
+    examples="""
+# Evaluate by every reading
+bioeval conventions scores.npz
+# Find the readings of a published EER
+bioeval conventions scores.npz --measure eer --published 8.4
+# Find the readings of a published mAP
+bioeval conventions reid.npz --measure mean_ap --published 88.40
+# Start from another card; write the readings
+bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
+""",
+    views=(View(("conventions",), "conventions"),),
+)

@@ -1,0 +1,50 @@
+"""``bioeval conventions``: the same scores by every convention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import card
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import name_option, output_options, reading_options
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+
+
+@click.command("conventions", cls=Command)
+@click.argument("data")
+@option(
+    "--measure M",
+    "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, mrr, "
+    "r_precision, ndcg, cmc=K ...  [all of the task]",
+)
+@option("--published N", "Published number as printed, such as 88.40 (per cent).")
+@option("--unit", "Unit of --published, if 1 or less.", ["percent", "fraction"])
+@option(
+    "--card CARD",
+    "Card to depart from; repeatable, to compare several.  [all cards that suit the data]",
+    multiple=True,
+    name="cards",
+)
+@name_option
+@output_options("results.nc, summary.json, table.txt and readings.csv", report=True)
+@reading_options
+def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
+    """Evaluate DATA by every convention, to find the one behind a number.
+
+    Each reading departs from the card in one point: kind, ties, ranks, fusion, sessions, templates
+    against themselves, forms of average precision, rules of EER and of FRR at a FAR. Readings that
+    agree with a published number come first. Each row of readings.csv has the call that reproduces
+    it.
+    """
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.conventions.conventions import conventions, verdict
+
+        chosen = [card(x) for x in cards] or None
+        found = run.count(conventions, run.read(), cards=chosen, **run.options)
+        rows = rows_over(found, "reading")
+        document = {**attributes(found, data), "rows": rows}
+        if "agrees" in found:
+            document["verdict"] = verdict(found)
+        run.finish(found, document, {"readings.csv": as_columns(rows)})

@@ -1,0 +1,388 @@
+"""The same scores by every convention that they support, beside a published number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_list
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
+from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.variables import by_name
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.identification import closed_set, open_set
+from bioeval.evaluation.ticker import ticker
+from bioeval.evaluation.verification import verification
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Title,
+    Warnings,
+)
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import number
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import Provenance, describe
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.conventions.readings import (
+    EQUAL,
+    RANKS,
+    Published,
+    PublishedUnit,
+    Reading,
+    Readings,
+)
+from bioeval.studies.reid.convention import Convention, convention_of, has_cameras
+from bioeval.studies.reid.jobs import RetrievalJob
+from bioeval.studies.reid.reid import reid
+from bioeval.studies.reid.results import ReidOptions, reid_dataset
+
+#: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
+MEASURES = {
+    "verification": ("eer", "auc", "d_prime", "zero_far", "zero_frr", "frr_at_far="),
+    "open_set": ("dir_at_far=",),
+    "closed_set": ("recognition_rate", "cms="),
+    "reid": (*by_name(QUERY_MEANS), "cmc="),
+}
+
+
+@leaves_out_attacks
+def conventions(
+    scores: Scores,
+    *,
+    measure: str | None = None,
+    published: str | float | None = None,
+    digits: int | None = None,
+    unit: PublishedUnit | None = None,
+    cards: Sequence[str | Protocol] | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate scores by every convention that they support, beside a published number.
+
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        ``eer auc d_prime zero_far zero_frr frr_at_far=X`` of verification, ``dir_at_far=X`` (rank
+        1) of open-set and ``recognition_rate cms=K`` of closed-set identification, ``mean_ap
+        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc=K`` of re-identification. None: all of the
+        task, which is re-identification where both sides have a column ``camera``, else
+        verification.
+    published : str or float, optional
+        The number as printed, ``"88.40"``: a percentage if it is above 1. Of 1 or less both units
+        are tried. Needs `measure`.
+    digits : int, optional
+        Decimals of `published` as printed; needed where it is a float.
+    unit : {"percent", "fraction"}, optional
+        The unit of `published`.
+    cards : sequence of str or Protocol, optional
+        Cards to evaluate in place of all that are shipped and suit the data. The first is the base
+        of the single departures.
+    progress : callable, optional
+        Called as ``progress(readings_done, readings)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``reading``, what differs in words: the measure, or all measures of the task, by their
+        names; ``difference`` from the base; ``option`` and ``call``, an expression of ``be``,
+        ``np`` and ``scores`` that gives the number, or the result that has it; ``also``, readings
+        with the same values, one per line. With `published` also ``distance`` from it, as a
+        fraction, and ``agrees``: ``"rounded"`` or ``"cut"`` to the same digits, else empty;
+        readings are then in the order of the distance. Readings without a value come last. The
+        attribute ``left_out`` names readings that the data do not support, and what they lack.
+
+    Raises
+    ------
+    DataError
+        If the measure is unknown, or `published` is not a number from 0 to 1 or 100, has no
+        `measure` or is a float without `digits`.
+    CardError, ProtocolError
+        If a card is unknown, or the scores do not support it.
+
+    Notes
+    -----
+    Each reading departs from the base in one point; two departures at once are not tried. That a
+    reading agrees does not show that others used it: other readings may agree too. Which program
+    has which convention: ``docs/conventions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> ds = be.conventions(scores, measure="eer", published="3.36")
+    >>> print(ds.agrees.values[0], ds.reading.values[0], float(ds.eer[0].round(4)), sep="; ")
+    rounded; EER on the convex hull of the ROC; 0.0336
+    """
+    require_scores(scores)
+    task, at = _parsed(measure)
+    goal = None
+    if published is not None:
+        if measure is None:
+            raise DataError(
+                f"{Argument('published')} needs {Argument('measure')}: give the "
+                "measure of the published number"
+            )
+        goal = Published.parse(published, digits, unit)
+    chosen = None if cards is None else [load(x) for x in require_list("cards", cards)]
+    if not task:
+        of_card = [x for x in MEASURES if chosen and x in chosen[0].tasks]
+        plain = "reid" if has_cameras(scores) else "verification"
+        task = of_card[0] if of_card else plain
+    asked = (measure or "").lower()
+    readings, left_out = Readings(scores, task, asked, at, chosen).listed()
+    shared, tick = _Shared(scores, asked), ticker(progress, len(readings))
+    rows = []
+    for reading in readings:
+        rows.append((reading, shared.values(reading, task)))
+        tick(1)
+    shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
+    names = [asked] if asked else shown
+    return _dataset(describe(scores), task, names, goal, rows, left_out, asked)
+
+
+def _parsed(measure: Any) -> tuple[str, float | None]:
+    """Return the task of a measure, and its number, if any."""
+    if measure is None:
+        return "", None
+    every = {x: task for task, names in MEASURES.items() for x in names}
+    stem, equals, at = str(measure).lower().partition("=")
+    if not isinstance(measure, str) or stem + equals not in every:
+        raise DataError(
+            f"{Argument('measure')} is {measure!r}; expected one of {', '.join(every)} with a "
+            f"number after =.{nearest_name(stem, [x.rstrip('=') for x in every])}"
+        )
+    if not equals:
+        return every[stem], None
+    try:
+        found = float(at)
+    except ValueError:
+        found = math.nan
+    rank = stem in ("cms", "cmc")
+    if not (found > 0 and (found.is_integer() if rank else found < 1)):
+        expected = "a rank, as cmc=1" if rank else "a FAR between 0 and 1, as frr_at_far=0.01"
+        raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
+    return every[stem + equals], found
+
+
+class _Shared:
+    """Replacement of ``be`` in the calls of readings: each result is computed once."""
+
+    def __init__(self, scores: Scores, measure: str):
+        self.scores, self.measure = scores, measure
+        tasks = (verification, open_set, closed_set)
+        calls: dict[str, Any] = {count.__name__: partial(self._once, count) for count in tasks}
+        calls |= {"evaluate": self.evaluate, "reid": self.reid}
+        self._be = SimpleNamespace(Scores=Scores, **calls)
+        self._kept: dict[Any, Any] = {}
+        self._there: list[Any] = []  # objects by whose identity results are kept
+
+    def values(self, reading: Reading, task: str) -> dict[str, float]:
+        """Return the measures of a reading; of a number, those of one measure."""
+        try:
+            # The calls are written in this file; of the user's they hold names of cards alone.
+            found = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
+        except ProtocolError:
+            return {}
+        return {reading.measure: found} if isinstance(found, float) else _measures(found, task)
+
+    def evaluate(self, scores: Scores, card: str, **options: Any) -> xr.DataTree:
+        """Evaluate all tasks of a card."""
+        return self._once(evaluate, scores, protocol=card, **options)
+
+    def reid(self, scores: Scores, card: str, **options: Any) -> xr.Dataset:
+        """Evaluate re-identification; conventions with the same lists share a sweep."""
+        if scores is not self.scores:
+            return self._once(reid, scores, convention=card, **options)
+        rules = convention_of(card, **options)
+        if self.measure and not self.measure.startswith("cmc"):
+            rules = replace(rules, cmc="first-match")  # of AP and INP the CMC is no part
+        extra = "" if rules.cmc in ("first-match", "allshots") else f"{rules.cmc} {rules.ties}"
+        over = self._counted(rules, rules.removed, extra)
+        own = self._counted(rules, rules.ap_removed, "")
+        tally = replace(
+            over, convention=rules.name, cmc=rules.cmc, removed_for_ap=rules.ap_removed,
+            matches=own.matches, junk=rules.junk_in_words,
+            cmc_matches=over.matches if rules.removed != rules.ap_removed else None,
+        )  # fmt: skip
+        key = id(over), id(own), rules.cmc, *rules.result_options().values()
+        if key not in self._kept:
+            self._kept[key] = reid_dataset(tally, ReidOptions(**rules.result_options()))
+        return self._kept[key]
+
+    def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
+        """Return the counts of all queries under a rule of removal."""
+        there = {str(x) for x in self.scores.codes.values.tolist()}
+        junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
+        key = removed, junk, extra, rules.max_rank if extra else 0
+        if key not in self._kept:
+            cmc = rules.cmc if extra else "first-match"
+            plain = replace(rules, removed=removed, removed_for_ap="as-above", cmc=cmc)
+            self._kept[key] = RetrievalJob(self.scores, plain).run()
+        return self._kept[key]
+
+    def _once(self, count: Any, scores: Scores, **options: Any) -> Any:
+        """Return a result, counted once for the same scores and options."""
+        plain = {
+            k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in options.items()
+        }
+        key = count.__name__, id(scores), *plain.items()
+        if key not in self._kept:
+            self._there.append(scores)
+            self._kept[key] = count(scores, **options)
+        return self._kept[key]
+
+
+def _measures(found: Any, task: str) -> dict[str, float]:
+    """Return the measures of a result by name."""
+    ds = found.to_dataset() if isinstance(found, xr.DataTree) else found
+    values: dict[str, float] = {}
+    for name in MEASURES[task]:
+        stem = name.rstrip("=")
+        if stem not in ds:
+            continue
+        if stem == name:
+            values[name] = float(ds[name])
+        elif stem in ("cms", "cmc"):
+            values |= {
+                f"{name}{k}": float(ds[stem].sel(rank=k)) for k in ds["rank"].values.tolist()
+            }
+        else:
+            rates = ds[stem].isel(rank=0) if "rank" in ds[stem].dims else ds[stem]
+            values |= {
+                f"{name}{x:g}": float(rates.sel(far_target=x))
+                for x in ds["far_target"].values.tolist()
+            }
+    return values
+
+
+def _dataset(
+    about: Provenance,
+    task: str,
+    names: Sequence[str],
+    goal: Published | None,
+    rows: Sequence[tuple[Reading, dict[str, float]]],
+    left_out: Sequence[str],
+    measure: str,
+) -> xr.Dataset:
+    """Return the readings, those with the same values as one."""
+    base = rows[0][1]
+    found: list[tuple[Reading, list[float], list[str]]] = []
+    for reading, values in rows:
+        if reading.measure not in ("", *names):
+            continue
+        every = base | values if reading.measure else values
+        row = [every.get(x, math.nan) for x in names]
+        near_to = partial(np.allclose, row, rtol=0, atol=EQUAL, equal_nan=True)
+        same = next((also for _, x, also in found if near_to(x)), None)
+        if same is None:
+            found.append((reading, row, []))
+        else:
+            same.append(reading.words)
+    start = np.array(found[0][1])
+    near = [(0.0, "") if goal is None else goal.agreement(row[0]) for _, row, _ in found]
+    order = sorted(
+        range(len(found)),
+        key=lambda i: (
+            bool(np.isnan(found[i][1]).all()), ["rounded", "cut", ""].index(near[i][1]), near[i][0]
+        ),
+    )  # fmt: skip
+    found, near = [found[i] for i in order], [near[i] for i in order]
+    table = np.array([row for _, row, _ in found])
+    over, more = ("reading",), table - start
+    variables: dict[str, Any] = {x: (over, table[:, k]) for k, x in enumerate(names)}
+    for k, x in enumerate(names):
+        variables["difference" if measure else f"{x}_difference"] = over, more[:, k]
+    texts = {
+        "option": [x.option for x, *_ in found],
+        "call": [x.call for x, *_ in found],
+        "also": ["\n".join(also) for *_, also in found],
+    }
+    if goal is not None:
+        variables["distance"] = over, np.array([x for x, _ in near])
+        texts["agrees"] = [x for _, x in near]
+    variables |= {name: (over, np.array(x, dtype=str)) for name, x in texts.items()}
+    attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", _NOTES)
+    attrs |= {"measure": measure, "published": goal.text if goal else "", "readings": len(rows)}
+    attrs |= {"base": rows[0][0].words, "left_out": "\n".join(left_out)}
+    described = {x: Name(x.replace("_", " ")) for x in variables} | _TEXTS
+    words = np.array([x.words for x, *_ in found], dtype=str)
+    return build(variables, described, {"reading": words}, attrs)
+
+
+_TEXTS = {
+    "reading": Name("what differs from the base"),
+    "difference": Name("value less that of the base"),
+    "option": Name("the reading as an option"),
+    "call": Name("expression of be, np and scores that gives the number or its result"),
+    "also": Name("readings with the same values, one per line"),
+    "distance": Name("distance from the published number, as a fraction"),
+    "agrees": Name("how the value agrees with the published digits: rounded, cut, or not"),
+}
+
+_NOTES = ("readings depart from the card in one point; combinations are not tried",)
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the readings, those that agree with the published number first."""
+    ds = found[""]
+    measure, published = str(ds.attrs["measure"]), str(ds.attrs["published"])
+    yield Title(f"Readings of {measure or ds.attrs['task'].removeprefix('conventions of ')}")
+    yield DataHeader(found)
+    yield Sentence()
+    if published:
+        yield Sentence(verdict(ds))
+        yield Sentence()
+    names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
+    unit = "" if measure == "d_prime" else ", %"
+    scale = 100 if unit else 1
+    heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
+    rows = [(heads, "what differs")] if measure else []
+    for i, words in enumerate(ds["reading"].values.tolist()):
+        option = str(ds["option"].values[i])
+        same = "".join(f"\n= {x}" for x in str(ds["also"].values[i]).splitlines())
+        text = words + (f" ({option})" if option else "") + same
+        if measure:
+            agrees = f"{ds['agrees'].values[i]:<9}" if published else ""
+            value, more = float(ds[measure][i]), float(ds["difference"][i])
+            cells = f"{number(scale * value, '.3f'):>9}{number(scale * more, '+.3f'):>14}"
+            rows.append((agrees + cells, text))
+        else:
+            yield Sentence(text)
+            values = (f"{x} {number(float(ds[x][i]))}" for x in names)
+            yield Note(", ".join(values), exact=True)
+    if rows:
+        yield FactList(rows)
+    yield Sentence()
+    for line in str(ds.attrs["left_out"]).splitlines():
+        yield Note(f"Not tried: {line}", indented=False)
+    yield Warnings(found)
+
+
+def verdict(ds: xr.Dataset) -> str:
+    """Return in a sentence how many readings agree with the published number."""
+    agree = [i for i, x in enumerate(ds["agrees"].values.tolist()) if x]
+    count = sum(1 + len(str(ds["also"].values[i]).splitlines()) for i in agree)
+    published = f"the published {ds.attrs['published']}"
+    if not count:
+        return f"No reading agrees with {published}. It may take two departures."
+    if count == 1:
+        return f"One of {ds.attrs['readings']} readings agrees with {published}."
+    return (
+        f"{counted(count, 'readings')} of {ds.attrs['readings']} agree with {published}; these "
+        "data do not distinguish them."
+    )

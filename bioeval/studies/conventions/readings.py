@@ -1,0 +1,379 @@
+"""Readings of a measure: the conventions that scores support, and numbers as they are published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, CardError, DataError, ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.protocol import available, for_layout, load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.fields import fields_of
+from bioeval.protocol.tasks import Reid
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.reid.convention import convention_of, has_cameras
+
+#: Two values are equal within this.
+EQUAL = 1e-12
+
+
+PublishedUnit = Literal["percent", "fraction"]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number as it is printed, and the fractions that it may be, each with its last digit."""
+
+    text: str
+    fractions: tuple[tuple[Fraction, Fraction], ...]
+
+    @classmethod
+    def parse(cls, number: Any, digits: Any, unit: Any) -> Published:
+        """Read a number as printed: a percentage above 1, else of either unit unless given."""
+        if unit is not None:
+            require_choice("unit", unit, get_args(PublishedUnit))
+        if isinstance(number, float) and digits is None:
+            raise DataError(
+                f"{Argument('published')} is {number!r} without its printed digits; give it as "
+                f'text, "{number}", or give {Argument("digits")}'
+            )
+        text = number if isinstance(number, str) else repr(number)
+        try:
+            value = Decimal(text.strip().removesuffix("%").strip())
+            exponent = value.as_tuple().exponent
+            if not isinstance(exponent, int) or not 0 <= value <= 100:
+                raise InvalidOperation
+        except InvalidOperation:
+            raise DataError(
+                f"{Argument('published')} is {number!r}; expected a number from 0 to 1, or a "
+                "percentage from 0 to 100"
+            ) from None
+        if unit == "fraction" and value > 1:
+            raise DataError(f"{Argument('published')} is {text}, above 1; expected a fraction")
+        decimals = max(0, -exponent) if digits is None else require_integer("digits", digits, low=0)
+        last = Fraction(1, 10**decimals)
+        either = (Fraction(value) / 100, last / 100), (Fraction(value), last)
+        known = "percent" if "%" in text or value > 1 else unit
+        return cls(text, {"percent": either[:1], "fraction": either[1:], None: either}[known])
+
+    def agreement(self, value: float) -> tuple[float, str]:
+        """Return the distance from a value, and ``"rounded"``, ``"cut"`` or nothing."""
+        if math.isnan(value):
+            return math.nan, ""
+        near = min(abs(float(Fraction(value) - x)) for x, _ in self.fractions)
+        for word, low, high in (("rounded", -0.5, 0.5), ("cut", 0.0, 1.0)):
+            for published, last in self.fractions:
+                over, slack = float((Fraction(value) - published) / last), EQUAL / float(last)
+                top = high + slack if word == "rounded" else high - slack
+                if low - slack <= over <= top:
+                    return near, word
+        return near, ""
+
+
+# Ranks, and FAR targets, where all measures of a task are wanted.
+RANKS, FAR_TARGETS = (1, 5, 10), (0.01, 0.001)
+
+# Most scores whose every value is made a threshold.
+MOST_POINTS = 1 << 24
+
+SESSIONS = ("session", "camera")
+FUSED = {"min": "nearest", "mean": "mean", "max": "farthest", "median": "median"}
+RETRIEVAL = {
+    "removed": "removed",
+    "removed_for_ap": "removed for AP alone",
+    "junk": "junk",
+    "ap": "average precision",
+    "unmatched": "queries without a match",
+    "cmc": "the CMC",
+    "ties": "ties",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A convention: what differs in words and as an option, and the public call.
+
+    The call is an expression of ``be``, ``np`` and ``scores``. It gives a result, or the number of
+    one `measure`.
+    """
+
+    words: str
+    option: str
+    call: str
+    measure: str = ""
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The readings of a measure (``""``: all of the task) with its number, if any.
+
+    `cards` are those to try, the first of them the base; None: all that suit the data.
+    """
+
+    scores: Scores
+    task: str
+    measure: str
+    at: float | None
+    cards: Sequence[Protocol] | None
+
+    def listed(self) -> tuple[list[Reading], list[str]]:
+        """Return the readings, the base first, and those not supported, with what is missing."""
+        base, others = self._cards()
+        make = {"verification": self._verification, "reid": self._reid}
+        call, found, result = make.get(self.task, self._identification)(base)
+        changed = [
+            Reading(words, option, call(of)) for words, option, of in self._data_departures()
+        ]
+        cards = [Reading(f"the card {x.name}", f"--protocol {x.name}", result(x)) for x in others]
+        readings = [Reading(f"the card {base.name}", "", call()), *changed, *found, *cards]
+        return readings, self._lacking()
+
+    # -- cards
+
+    def _cards(self) -> tuple[Protocol, list[Protocol]]:
+        if self.cards is not None:
+            wrong = [card.name for card in self.cards if self.task not in card.tasks]
+            if wrong or not self.cards:
+                raise CardError(
+                    f"{Argument('cards')}: {', '.join(wrong) or 'none is given'}; expected cards "
+                    f"with a section [{self.task}]"
+                )
+            for card in self.cards:
+                if why := self._unsuited(card):
+                    raise ProtocolError(f"the card {card.name} does not suit the scores: {why}")
+            return self.cards[0], list(self.cards[1:])
+        if self.task == "reid":
+            base = load("market1501" if has_cameras(self.scores) else "vehicleid")
+        else:
+            base = for_layout(self.scores.layout)
+        every = (load(name) for name in available() if name != base.name)
+        return base, [x for x in every if self.task in x.tasks and not self._unsuited(x)]
+
+    def _unsuited(self, card: Protocol) -> str:
+        """Return why the scores do not support a card; empty where they do."""
+        if card.partition is not None or card.galleries is not None:
+            return "it divides the data into parts, and each part has other numbers"
+        if card.layout != self.scores.layout and self.task != "reid":
+            return f"it is for {card.layout}, and the scores are {self.scores.layout}"
+        missing = [x for x in card.exclude if not self._both_have(x)]
+        if self.task == "reid" and convention_of(card).needs_cameras:
+            missing += [] if has_cameras(self.scores) else ["camera"]
+        return f"no metadata column {', '.join(missing)} on both sides" if missing else ""
+
+    def _both_have(self, column: str) -> bool:
+        scores = self.scores
+        if are_pairs(scores):
+            return False
+        return column in scores.probe_meta and column in scores.gallery_meta
+
+    def _lacking(self) -> list[str]:
+        if are_pairs(self.scores):
+            return ["pairs of one session, templates, subjects: a list of pairs has none of these"]
+        return [
+            f"pairs of one {x}: no metadata column {x!r} on both sides"
+            for x in SESSIONS
+            if not self._both_have(x)
+        ]
+
+    # -- the data
+
+    def _made(self, **changed: str) -> str:
+        """Return the expression of the same scores made anew, with arguments changed."""
+        scores = self.scores
+        square = scores.probe_ids is scores.gallery_ids
+        given = {"probe_meta": "scores.probe_meta"} if scores.probe_meta else {}
+        if not square or "gallery_labels" in changed:
+            given |= {"gallery_labels": "scores.gallery_labels"}
+            given |= {"gallery_meta": "scores.gallery_meta"} if scores.gallery_meta else {}
+        given |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
+        given |= {"mask": "scores.mask"} if scores.has_mask else {}
+        given |= {"exclude": repr(scores.exclude)} if scores.exclude else {}
+        listed = ", ".join(f"{k}={v}" for k, v in (given | changed).items())
+        return f"be.Scores(scores.values, scores.probe_labels, {listed})"
+
+    def _data_departures(self) -> Iterator[tuple[str, str, str]]:
+        """Yield departures in the data, each in words, as an option and as an expression."""
+        scores = self.scores
+        if scores.kind != "order":
+            turned = "distance" if larger_is_closer(scores.kind) else "similarity"
+            made = f"scores.with_values(scores.values, {turned!r})"
+            if are_pairs(scores):
+                made = f"be.Scores.from_pairs(scores.values, scores.genuine, kind={turned!r})"
+            plural = {"distance": "distances", "similarity": "similarities"}[turned]
+            yield f"scores taken as {plural}", f'kind="{turned}"', made
+        if are_pairs(scores):
+            return
+        for column in SESSIONS:
+            if self.task == "reid" or not self._both_have(column):
+                continue
+            kept = column in scores.exclude
+            names = [x for x in scores.exclude if x != column] + [column] * (not kept)
+            words = f"pairs of one subject and one {column} {'kept' if kept else 'removed'}"
+            option = "exclude=None" if kept else f'exclude="{column}"'
+            yield words, option, f"scores.excluding({', '.join(map(repr, names))})"
+        if scores.layout == "all-against-all" and scores.labelled:
+            made = self._made(gallery_labels="scores.probe_labels")
+            yield "templates compared with themselves", "gallery_labels=", made
+        if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
+            other = {"reject": "exclude", "exclude": "reject"}[scores.nan]
+            said = "failed comparisons " + {"exclude": "left out", "reject": "rejected"}[other]
+            yield said, f'nan="{other}"', self._made(nan=repr(other))
+
+    # -- verification
+
+    def _verification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        scores, task = self.scores, base.verification
+        assert task is not None
+        targets = f"far_targets={list(FAR_TARGETS) if self.at is None else [self.at]}"
+        first, pairs = task.templates[0], are_pairs(scores)
+        made = "" if pairs else f'templates="{first}", fusion="{task.fusion}", '
+
+        def call(of: str = "scores", made: str = made, more: str = "") -> str:
+            return f"be.verification({of}, {made}{targets}{more})"
+
+        def result(card: Protocol) -> str:
+            assert card.verification is not None
+            node = f"verification/{card.verification.templates[0]}"
+            return f'be.evaluate(scores, "{card.name}", {targets})["{node}"]'
+
+        found = []
+        if not pairs:
+            if first != "single":
+                option = 'templates="single"'
+                found.append(Reading("one attempt per template", option, call(made=f"{option}, ")))
+            for fusion in FUSED:
+                if first != "multi" or fusion != task.fusion:
+                    words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
+                    option = f'templates="multi", fusion="{fusion}"'
+                    found.append(Reading(words, option, call(made=f"{option}, ")))
+        if scores.layout == "all-against-all" and scores.labelled and not scores.has_mask:
+            whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
+            for which, half in (("later", "tril"), ("earlier", "triu")):
+                side = -1 if half == "tril" else 1
+                of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
+                words = f"each pair of templates once, the {which} one as the probe"
+                found.append(Reading(words, "unordered pairs", call(of)))
+        if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
+            found += self._rules_of_points(call)
+        return call, found, result
+
+    def _rules_of_points(self, call: Callable[..., str]) -> Iterator[Reading]:
+        """Yield other rules of EER, and of FRR at a FAR, from the points at all scores."""
+        similar = larger_is_closer(self.scores.kind)
+        values = "scores.values"
+        if self.scores.dtype.kind == "f":
+            values = "scores.values[~np.isnan(scores.values)]"
+        every = f"np.unique({values})"
+        every = f"np.r_[{every}, np.inf]" if similar else f"np.r_[-np.inf, {every}]"
+        # From the loosest threshold on, so that the first of equal points is the loosest.
+        turned = "" if similar else ".isel(threshold=slice(None, None, -1))"
+        points = f"{call(more=f', thresholds={every}')}{turned}"
+        near = "int(abs(p.far.values - p.frr.values).argmin())"
+        rules = [
+            ("EER on the convex hull of the ROC", "eer_hull", "float(p.eer_hull)", call()),
+            (
+                "EER as the middle of FVC's interval", "(eer_low + eer_high) / 2",
+                "float(p.eer_low + p.eer_high) / 2", call(),
+            ),
+            (
+                "EER as the mean of FAR and FRR where they are nearest", "ASVspoof",
+                f"float((p.far + p.frr)[{near}]) / 2", points,
+            ),
+            (
+                "EER as FRR where FAR and FRR are nearest", "FRR there",
+                f"float(p.frr[{near}])", points,
+            ),
+            (
+                "EER where lines between the points of the ROC cross FAR = FRR",
+                "scikit-learn and brentq",
+                "float(np.interp(0, (p.far - p.frr)[::-1], p.far[::-1]))", points,
+            ),
+        ]  # fmt: skip
+        if self.measure in ("", "eer"):
+            for words, option, value, of in rules:
+                yield Reading(words, option, f"(lambda p: {value})({of})", "eer")
+        if self.measure and self.at is None:
+            return
+        for x in FAR_TARGETS if self.at is None else [self.at]:
+            for words, option, value in (
+                (
+                    f"FRR at the point whose FAR is nearest to {x:g}", "nearest",
+                    f"p.frr[int(abs(p.far.values - {x}).argmin())]",
+                ),
+                (
+                    f"FRR interpolated between the points around FAR {x:g}", "interpolated",
+                    f"np.interp({x}, p.far[::-1], p.frr[::-1])",
+                ),
+            ):  # fmt: skip
+                yield Reading(
+                    words, option, f"(lambda p: float({value}))({points})", f"frr_at_far={x:g}"
+                )
+
+    # -- identification and re-identification
+
+    def _identification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        card: Any = base.tasks[self.task]
+        given = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
+        targets = f", far_targets={[self.at]}" if self.task == "open_set" else ""
+        given |= {"impostors": card.impostors} if targets else {"unmated": "skip"}
+
+        def call(of: str = "scores", **changed: str) -> str:
+            written = ", ".join(f"{k}={v!r}" for k, v in (given | changed).items())
+            return f"be.{self.task}({of}, {written}{targets})"
+
+        unit = {"template": "subject", "subject": "template"}[card.rank_unit]
+        found = [
+            *(
+                Reading(f"{x} ties", f'ties="{x}"', call(ties=x))
+                for x in fields_of(type(card))["ties"].words()
+                if x != card.ties
+            ),
+            Reading(f"ranks of {unit}s", f'rank_unit="{unit}"', call(rank_unit=unit)),
+            *(
+                Reading(
+                    f"ranks of subjects by the {FUSED[x]} of their templates",
+                    f'rank_unit="subject", fusion="{x}"', call(rank_unit="subject", fusion=x),
+                )
+                for x in FUSED if x != "min"
+            ),
+        ]  # fmt: skip
+        if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
+            words = "one template of each subject enrolled"
+            found.append(Reading(words, 'gallery="single"', call(gallery="single")))
+        return call, found, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
+
+    def _reid(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        rules = convention_of(base)
+        ranks = int(self.at) if self.at is not None else max(RANKS)
+
+        def call(of: str = "scores", card: str = base.name, **changed: Any) -> str:
+            written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())
+            return f'be.reid({of}, "{card}"{written})'
+
+        found = []
+        ranked = self.measure.startswith("cmc")
+        apart = {"cmc": self.measure and not ranked, "ap": ranked, "removed_for_ap": ranked}
+        for key, part in RETRIEVAL.items():
+            if apart.get(key):  # the measure does not depend on it
+                continue
+            now = rules.ap_removed if key == "removed_for_ap" else rules[key]
+            for word, choice in fields_of(Reid)[key].choices.items():
+                cameras = key.startswith("removed") and word not in ("none", "as-above")
+                if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
+                    words = f"{part}: {getattr(choice, 'doc', choice)}"
+                    found.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
+        if self.measure in ("", "rank_k_mean_ap"):
+            found += [
+                Reading(f"lists cut at rank {k}", f"rank_k={k}", call(rank_k=k))
+                for k in (10, 100)
+                if k != rules.rank_k
+            ]
+        return call, found, lambda x: call(card=x.name)

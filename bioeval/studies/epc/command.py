@@ -1,0 +1,133 @@
+"""``bioeval epc`` and ``bioeval epsc``: errors on one set at thresholds of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from bioeval.base.errors import counted
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.command import Command, option, option_group
+from bioeval.cli.options import (
+    fusion_option,
+    names_option,
+    output_options,
+    reading_options,
+    system_names,
+    templates_option,
+    terms_option,
+)
+from bioeval.cli.study_command import (
+    StudyCommand,
+    as_columns,
+    attributes,
+    require_values,
+    rows_over,
+)
+
+sets_arguments = option_group(
+    click.argument("files", nargs=-1, metavar=""),
+    option("--dev FILE", "Development set: thresholds are chosen on it.", multiple=True),
+    option(
+        "--test FILE",
+        "Test set of the same system, to count errors; --dev and --test once for each system.",
+        multiple=True,
+    ),
+)
+
+sets_options = option_group(
+    templates_option,
+    fusion_option,
+    names_option,
+    output_options(
+        "results.nc, summary.json, table.txt and curve.csv", "draw the curve", report=True
+    ),
+    terms_option,
+    reading_options,
+)
+
+
+def evaluate_sets(
+    study: Callable[..., Any], over: str, defined: str,
+    given: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Evaluate each system on its two sets, over one dimension of the result."""
+    options = dict(given)
+    files, dev, test, name = (options.pop(x) for x in ("files", "dev", "test", "name"))
+    if files:
+        raise click.UsageError(
+            f"{files[0]!r} is given without --dev or --test; give --dev FILE --test FILE once for "
+            "each system"
+        )
+    if not dev or len(dev) != len(test):
+        raise click.UsageError(
+            f"--dev is given {counted(len(dev), 'times')}, --test {counted(len(test), 'times')}; "
+            "expected both for each system"
+        )
+    with StudyCommand(dev[0], options) as run:
+        names = system_names(test, name, run.reading)
+        if len(set(names)) < len(names):
+            raise click.UsageError("two systems have one name; name each with --name")
+        found = {}
+        for called, *both in zip(names, dev, test, strict=True):
+            sets = [run.read(file) for file in both]
+            sets[1].name = called
+            found[called] = run.count(study, *sets, **run.options)
+            require_values([found[called][defined]], sets)
+        curves = [rows_over(ds, over) for ds in found.values()]
+        documents = [
+            {**attributes(ds, file), "dev": other, "curve": curve}
+            for ds, file, other, curve in zip(found.values(), test, dev, curves, strict=True)
+        ]
+        if len(found) == 1:
+            csv = {"curve.csv": as_columns(curves[0])}
+            run.finish(found[names[0]], documents[0], csv)
+            return
+        rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
+        document = {"systems": dict(zip(names, documents, strict=True))}
+        run.finish(found, document, {"curve.csv": as_columns(rows)}, overlaid=True)
+
+
+@click.command("epc", cls=Command)
+@sets_arguments
+@option("--alphas A,A", "Weights of FAR, increasing.  [0,0.01 ... 1]", NUMBERS)
+@sets_options
+def epc_command(**options: Any) -> None:
+    """Evaluate errors on a test set at thresholds chosen on a development set.
+
+    For each weight alpha, the threshold minimises alpha FAR + (1 - alpha) FRR on the development
+    set. Each system has its own two sets, since a threshold holds for the scores of one system
+    only. All files are read as by `bioeval run`; options for reading apply to all of them.
+    """
+    from bioeval.studies.epc.epc import epc
+
+    evaluate_sets(epc, "alpha", "hter", options)
+
+
+@click.command("epsc", cls=Command)
+@sets_arguments
+@option(
+    "--omegas W,W", "Weights of attacks among the negatives, increasing.  [0,0.01 ... 1]", NUMBERS
+)
+@option(
+    "--beta", "Weight of the negatives' rate far_w, 0 to 1; that of FRR is the rest.", float, 0.5
+)
+@option(
+    "--criterion",
+    "Smallest difference of the weighted rates (eer), or smallest sum (wer).",
+    ["eer", "wer"],
+    "eer",
+)
+@sets_options
+def epsc_command(**options: Any) -> None:
+    """Evaluate errors and accepted attacks on a test set at thresholds of a development set.
+
+    For each weight omega, far_w = (1 - omega) FAR + omega IAPAR is set against FRR on the
+    development set, and the threshold holds for the test set. Both have attack presentations, as
+    for `bioeval vulnerability`; each system has its own two sets.
+    """
+    from bioeval.studies.epc.epc import epsc
+
+    evaluate_sets(epsc, "omega", "hter_w", options)

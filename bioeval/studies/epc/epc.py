@@ -1,0 +1,583 @@
+"""Expected performance: thresholds chosen on a development set, errors on a test set.
+
+Of expected performance and spoofability, attacks are weighed among the negatives.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_increasing_proportions, require_number
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, picked
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
+from bioeval.results.dataset import about_attrs, along, build, rate
+from bioeval.results.words import percent, threshold_text, thresholds_in_one_precision
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.labels import ATTACK
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
+from bioeval.studies.attacks.scores import parted
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.point_search import refine, take_second_passes
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+
+EPC: dict[str, Name] = {
+    "threshold": Name(
+        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
+        "score",
+    ),
+    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
+    **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
+    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
+    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+}
+
+# HTER on the test set at which a threshold of the development set decides nothing.
+_USELESS = 0.45
+
+#: Default weights of FAR: 0, 0.01 ... 1.
+ALPHAS = tuple(k / 100 for k in range(101))
+
+
+@leaves_out_attacks
+def epc(
+    dev: Scores,
+    test: Scores,
+    *,
+    alphas: Sequence[float] = ALPHAS,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate expected performance: errors on a test set at thresholds of a development set.
+
+    Parameters
+    ----------
+    dev, test : Scores
+        Development and test set of one system: the same kind of scores, a matrix or a list of pairs
+        each; of other subjects, unless the threshold is to be used for these very subjects. A
+        second system has two sets of its own.
+    alphas : increasing sequence of float
+        Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
+        FRR`` on the development set, the strictest in a tie.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, for one set after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``alpha``: ``threshold``, and at it ``hter far frr fa fr`` on the test set, with
+        ``dev_error``, the weighted error on the development set. Scalars ``genuine_attempts
+        impostor_attempts`` and, of the development set, ``dev_genuine_attempts
+        dev_impostor_attempts``.
+
+    Raises
+    ------
+    DataError
+        If the kinds of scores differ, alphas do not increase, or an option is wrong.
+    ProtocolError
+        If scores hold only an order, or a list of pairs is to be multi-template.
+
+    Notes
+    -----
+    Thresholds are the scores of the development set themselves and the one that rejects all
+    (``-inf``; ``inf`` for similarities; NaN where a score has that very value). Ties are decided on
+    exact fractions, `alphas` by their decimal values. Bengio and Mariethoz 2004, "The expected
+    performance curve: a new assessment measure for person authentication", Odyssey.
+    ``docs/groups.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> be.epc(dev, test, alphas=[0.1, 0.5, 0.9]).hter.values.round(3)
+    array([0.04 , 0.036, 0.054])
+    """
+    chosen = require_increasing_proportions("alphas", alphas)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    readers = BlockReader(dev), BlockReader(test)
+    for scores in (dev, test):
+        require_values(scores, "an EPC")
+    require_one_kind(dev, test)
+    options = {"templates": templates, "fusion": fusion}
+    half = Fraction(1, 2)  # twice the cost of which is the weighted error
+    costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
+    job = VerificationJob(readers[0], **options)
+    job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
+    (made,) = run_jobs(readers[0], [job], progress)
+    with threads_for(dev):
+        points = refine(
+            made,
+            job.sweep,
+            job.wanted,
+            symmetric=False,
+            second_pass=job.second_pass,
+        )
+    at = points.min_cost_threshold
+    known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
+    judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)
+    (judged,) = run_jobs(readers[1], [judge], progress)
+    attempts = attempts_of(judged)
+    attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
+    fa, fr = errors_at(judged, at)
+    defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
+    far, frr = (
+        errors / attempts[name] if defined and attempts[name] else np.full(len(at), np.nan)
+        for errors, name in ((fa, "impostor_attempts"), (fr, "genuine_attempts"))
+    )
+    over = ("alpha",)
+    variables: dict[str, Any] = {
+        **along(
+            over,
+            threshold=to_user(at, dev.kind),
+            hter=(far + frr) / 2,
+            far=far,
+            frr=frr,
+            fa=fa,
+            fr=fr,
+            dev_error=2 * points.min_cost,
+        ),
+        **attempts,
+    }
+    remarks = [f"development set: {note}" for note in readers[0].about.notes]
+    remarks += without_attempts(attempts) + _of_one_system(
+        np.array(chosen, dtype=np.float64), points.min_cost, far, frr
+    )
+    attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
+    attrs |= options | {
+        "fusion": fusion if templates == "multi" else "none",
+        "chosen_on": "the development set",
+        "dev_fingerprint": dev.fingerprint,
+    }
+    return build(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
+
+
+def _of_one_system(
+    alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
+) -> list[str]:
+    """Warn that the sets may be of different systems if the threshold has no effect."""
+    i = int(np.argmin(np.abs(alphas - 0.5)))
+    hter = (far[i] + frr[i]) / 2
+    if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):
+        return []
+    return [
+        f"at the threshold for alpha {alphas[i]:g} the test set has FAR {100 * far[i]:.4g} % and "
+        f"FRR {100 * frr[i]:.4g} %, the development set a weighted error of "
+        f"{200 * dev_cost[i]:.4g} %: both may be of different systems, or of different scales"
+    ]
+
+
+def without_attempts(attempts: Mapping[str, Any]) -> list[str]:
+    """Warn of classes without attempts, by the names of their numbers."""
+    return [
+        f"no {name.replace('_', ' ').replace('dev ', '').removesuffix('s')} in the "
+        f"{'development' if name.startswith('dev') else 'test'} set: rates are not defined (NaN)"
+        for name, number in attempts.items()
+        if not number
+    ]
+
+
+def require_one_kind(dev: Scores, test: Scores) -> None:
+    """Raise :class:`DataError` unless a threshold of one set means something to the other."""
+    if dev.kind != test.kind:
+        raise DataError(
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
+        )
+
+
+def attempts_of(tally: VerificationTally) -> dict[str, int]:
+    """Return the numbers of genuine and of impostor attempts."""
+    return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostor.total}
+
+
+def errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return false accepts and false rejects at thresholds (distances); NaN rejects all."""
+    number = attempts_of(tally)
+    fa = np.zeros(len(at), dtype=np.int64)
+    fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
+    known = ~np.isnan(at)
+    if known.any():
+        assert tally.given is not None
+        fa[known] = tally.given.at_most(at[known])
+        fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
+    return fa, fr
+
+
+# Points that are shown of a longer curve.
+_SHOWN = 11
+
+
+def shown_points(number: int) -> list[int]:
+    """Return the points that a table shows of a curve, from the first to the last."""
+    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
+    return np.unique(places).tolist()
+
+
+def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[list[Any]]:
+    """Return threshold and rates of a system at some weights, or the first rate of several."""
+    first, several = next(iter(found.values())), len(found) > 1
+    rows = []
+    for i in shown_points(first.sizes[weight]):
+        shown = [ds[rates[0]] for ds in found.values()] if several else [first[x] for x in rates]
+        at = [] if several else [float(first["threshold"][i])]
+        cells = [percent(float(rate[i]), unit="") for rate in shown]
+        rows.append([f"{weight} {float(first[weight][i]):g}", *at, *cells])
+    return rows
+
+
+def epc_blocks(found: Found) -> Iterator[Block]:
+    """Yield the errors of a system at some weights, or HTER of several side by side."""
+    several = len(found) > 1
+    yield Title("Expected performance")
+    yield DataHeader(found)
+    yield Note(
+        "Thresholds minimise alpha FAR + (1 - alpha) FRR on the development set"
+        f"{' of each system' if several else ''}; errors are of the test set"
+    )
+    yield Sentence()
+    rows = _rows_at_weights(found, "alpha", ("hter", "far", "frr"))
+    if several:
+        yield Sentence("HTER, %, on the test set")
+        yield Table([" ", *found], rows, said="")
+    else:
+        rows = thresholds_in_one_precision(rows, 1)
+        yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
+    yield Warnings(found)
+
+
+Criterion = Literal["eer", "wer"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+
+_WEIGHED = "(1 - omega) FAR + omega IAPAR"
+_NUMBERS = ("genuine_attempts", "impostor_attempts", "attack_attempts")
+_OF_ATTACKS = {"attack_attempts": Name("attack attempts", "attempts")}
+EPSC: dict[str, Name] = {
+    "threshold": Name(
+        "strictest threshold that meets the criterion best on the development set", "score"
+    ),
+    "far_w": Name(f"weighted false accept rate on the test set: {_WEIGHED}"),
+    "wer": Name("weighted error rate on the test set: beta far_w + (1 - beta) frr"),
+    "hter_w": Name("weighted half total error rate on the test set: (far_w + frr) / 2"),
+    **picked(VERIFICATION, "far", "frr", "fa", "fr"),
+    "iapar_pooled": Name("proportion of all attack attempts accepted, whatever their species"),
+    "ia": Name("attack attempts accepted", "attempts"),
+    **{name: VERIFICATION[name] for name in _NUMBERS[:2]}, **_OF_ATTACKS,
+    "dev_far_w": Name(f"weighted false accept rate on the development set: {_WEIGHED}"),
+    "dev_frr": Name("false reject rate on the development set"),
+    **{f"dev_{name}": Name(f"{name.replace('_', ' ')} of the development set", "attempts")
+       for name in _NUMBERS},
+}  # fmt: skip
+
+
+def epsc(
+    dev: Scores,
+    test: Scores,
+    *,
+    omegas: Sequence[float] | None = None,
+    beta: float = 0.5,
+    criterion: Criterion = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate expected performance and spoofability: errors at thresholds that weigh attacks.
+
+    Parameters
+    ----------
+    dev, test : Scores
+        Development and test set of one system, each with attack presentations, as for
+        :func:`bioeval.vulnerability`: rows with a filled metadata column ``attack``, or a list of
+        pairs with class words.
+    omegas : increasing sequence of float, optional
+        Weights of attacks among the negatives, from 0 to 1. None: 0, 0.01 ... 1. With ``far_w =
+        (1 - omega) FAR + omega IAPAR``, IAPAR over the attempts of all species, each has a
+        threshold.
+    beta : float
+        Weight of ``far_w``, from 0 to 1; that of FRR is the rest.
+    criterion : {"eer", "wer"}
+        The threshold minimises ``|beta far_w - (1 - beta) FRR|`` or ``beta far_w + (1 - beta) FRR``
+        on the development set, the strictest in a tie.
+    templates, fusion
+        As for :func:`bioeval.verification`, for attempts of all three classes.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, for one set after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``omega``: ``threshold``, and at it ``far_w wer hter_w far frr iapar_pooled fa fr ia``
+        on the test set, and ``dev_far_w dev_frr`` on the development set. Scalars
+        ``genuine_attempts impostor_attempts attack_attempts`` of the test set and, with ``dev_``,
+        of the development set.
+
+    Raises
+    ------
+    DataError
+        If the kinds of scores differ, a set has no attack or no bona fide presentation, omegas do
+        not increase, or an option is wrong.
+    ProtocolError
+        If scores hold only an order, or a list of pairs is to be multi-template.
+
+    Notes
+    -----
+    Thresholds are the scores of the development set themselves, of all three classes, and the one
+    that rejects all (``-inf``; ``inf`` for similarities; NaN where a score has that very value).
+    Ties are decided on exact fractions, `omegas` and `beta` by their decimal values. With ``omega =
+    0`` and the criterion ``"wer"`` the threshold is that of :func:`bioeval.epc` with ``alpha =
+    beta``. Chingovska, Anjos and Marcel 2014, "Biometrics evaluation under spoofing attacks", IEEE
+    Transactions on Information Forensics and Security 9. ``docs/attacks.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = (be.simulate(40, 4, attacks="print=0.6", random_state=i) for i in (1, 2))
+    >>> be.epsc(dev, test, omegas=[0, 0.5, 1]).iapar_pooled.values.round(3)
+    array([0.714, 0.384, 0.284])
+    """
+    chosen = require_increasing_proportions("omegas", ALPHAS if omegas is None else omegas)
+    weight = Fraction(repr(require_number("beta", beta, low=0.0, high=1.0)))
+    require_choice("criterion", criterion, CRITERIA)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    for scores in (dev, test):
+        require_scores(scores)
+        require_values(scores, "an EPSC")
+    require_one_kind(dev, test)
+    options = {"templates": templates, "fusion": fusion}
+    parts = [parted(scores, None, ATTACK) for scores in (dev, test)]
+    attacks = [attack_attempts(one, None, options) for one in parts]
+    made = count_bona_fide(parts[0].bona_fide, None, options, None, progress)
+    search = _Search(made, attacks[0], chosen, weight, criterion)
+    at = search.thresholds()
+    known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
+    given = known if len(known) else None
+    judged = count_bona_fide(parts[1].bona_fide, None, options, given, progress)
+    numbers = [_numbers(*both) for both in zip((made, judged), attacks, strict=True)]
+    fa, fr = errors_at(judged.tally, at)
+    ia = attacks[1].at_most(at).sum(axis=1)
+    total = (numbers[1][name] for name in _NUMBERS)
+    defined = all(numbers[0].values())
+    frr, far, iapar = (
+        np.where(defined, rate(x, n), np.nan) for x, n in zip((fr, fa, ia), total, strict=True)
+    )
+    omega, part = np.array(chosen, dtype=np.float64), float(weight)
+    far_w = _weighted(omega, far, iapar)
+    over = ("omega",)
+    variables: dict[str, Any] = {
+        "threshold": to_user(at, dev.kind), "far_w": far_w, "wer": part * far_w + (1 - part) * frr,
+        "hter_w": (far_w + frr) / 2, "far": far, "frr": frr, "iapar_pooled": iapar,
+        "fa": fa, "fr": fr, "ia": ia, "dev_far_w": search.far_w, "dev_frr": search.frr,
+    }  # fmt: skip
+    variables = {name: (over, values) for name, values in variables.items()}
+    attempts = numbers[1] | {f"dev_{name}": n for name, n in numbers[0].items()}
+    variables |= {name: np.int64(n) for name, n in attempts.items()}
+    remarks = [f"development set: {note}" for note in made.about.notes]
+    remarks += without_attempts(attempts)
+    task = f"expected performance and spoofability, {templates}-template"
+    attrs = about_attrs(judged.about, task, remarks) | options
+    attrs |= {
+        "fusion": fusion if templates == "multi" else "none",
+        "criterion": criterion,
+        "beta": part,
+        "chosen_on": "the development set",
+        "dev_fingerprint": dev.fingerprint,
+    }
+    return build(variables, EPSC, {"omega": omega}, attrs)
+
+
+def _weighted(omega: np.ndarray, far: np.ndarray, iapar: np.ndarray) -> np.ndarray:
+    return (1 - omega) * far + omega * iapar
+
+
+def _numbers(found: CountedBonaFide, attacks: AttackAttempts) -> dict[str, int]:
+    """Return the attempts of each class."""
+    return {**attempts_of(found.tally), "attack_attempts": int(attacks.number.sum())}
+
+
+@dataclass(eq=False)
+class _Search:
+    """The thresholds of a development set, as distances, from as few scores as decide them."""
+
+    found: CountedBonaFide
+    attacks: AttackAttempts
+    omegas: list[Fraction]
+    beta: Fraction
+    criterion: str
+
+    def __post_init__(self) -> None:
+        """Take the scores of the small classes, and the numbers of attempts."""
+        self.genuine, self.attack = self.found.tally.genuine, self.attacks.pooled
+        self.number = _numbers(self.found, self.attacks)
+        self.cheap: np.ndarray | None = None
+
+    @cached_property
+    def _weights(self) -> list[tuple[int, int, int]]:
+        """Weights of a false reject, a false accept and an accepted attack, in whole numbers."""
+        genuine, impostor, attack = (self.number[name] for name in _NUMBERS)
+        found = []
+        for omega in self.omegas:
+            scale = omega.denominator * self.beta.denominator
+            a = scale * (1 - self.beta) * impostor * attack
+            b = scale * self.beta * (1 - omega) * genuine * attack
+            c = scale * self.beta * omega * genuine * impostor
+            found.append((int(a), int(b), int(c)))
+        return found
+
+    def thresholds(self) -> np.ndarray:
+        """Return the threshold of each weight; NaN where a class has no attempts."""
+        nothing = np.full(len(self.omegas), np.nan)
+        self.far_w = self.frr = nothing
+        if not all(self.number.values()):
+            return nothing
+        wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
+        finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
+        with threads_for(self.found.reader.scores):
+            while (another := finder.next_second_pass()) is not None:
+                take_second_passes([(self.found.job, another)])
+            attempts = finder.attempts()
+        impostor = self.found.tally.impostor
+        scores = self.genuine[:1], self.attack[:1]
+        lowest = impostor.negative_infinite or any(-np.inf in x for x in scores)
+        self.reject_all = np.nan if lowest else -np.inf
+        choose = self._equal if self.criterion == "eer" else self._least
+        at = np.array([choose(attempts, *weights) for weights in self._weights])
+        fr, fa, ia = self._errors(attempts, at)
+        genuine, impostors, attacks = (self.number[name] for name in _NUMBERS)
+        omega = np.array(self.omegas, dtype=np.float64)
+        # Where omega is 1, the false accepts at the threshold may not be known.
+        self.frr, self.far_w = fr / genuine, _weighted(omega, fa / impostors, ia / attacks)
+        return at
+
+    def _errors(
+        self, attempts: Attempts, at: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return errors of each class at thresholds in known bins; NaN rejects all."""
+        known = np.where(np.isnan(at), -np.inf, at)
+        fa = np.where(np.isnan(at), 0, attempts.false_accepts(known))
+        accepted = np.searchsorted(self.genuine, known, side="right")
+        fr = self.number["genuine_attempts"] - np.where(np.isnan(at), 0, accepted)
+        return fr, fa, self.attacks.at_most(at).sum(axis=1)
+
+    def _bins(self, attempts: Attempts) -> np.ndarray:
+        """Return the bins in which the threshold of a weight can lie, as flags."""
+        wanted = np.zeros(len(attempts.counts), dtype=bool)
+        if self.criterion == "eer":
+            for weights in self._weights:
+                if weights[1]:
+                    wanted |= attempts.up_to(self._crossing_bin(attempts, *weights))
+            return wanted
+        scores = distinct(self.genuine.astype(np.float64))
+        cheap = np.zeros(len(scores), dtype=bool)
+        bins = attempts.bin_of(scores)
+        fr, _, ia = self._errors(attempts, scores)
+        for a, b, c in self._weights:
+            cost = float(a) * fr + float(c) * ia
+            lows, highs = (cost + float(b) * attempts.below[x] for x in (bins, bins + 1))
+            best = min(float(a * self.number["genuine_attempts"]), highs.min(initial=np.inf))
+            cheap |= lows <= best * (1 + SLACK)
+        self.cheap = scores[cheap]
+        wanted[bins[cheap]] = True
+        return wanted
+
+    # -- the least cost
+
+    def _least(self, attempts: Attempts, a: int, b: int, c: int) -> float:
+        """Return the threshold with the least weighted errors: a genuine score, or reject-all."""
+        cheap = distinct(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
+        errors = self._errors(attempts, cheap)
+        cost = float(a) * errors[0] + float(b) * errors[1] + float(c) * errors[2]
+        near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))
+        exact = [
+            (a * fr + b * fa + c * ia, i)
+            for i, fr, fa, ia in zip(
+                near.tolist(), *(x[near].tolist() for x in errors), strict=True
+            )
+        ]
+        least, i = min(exact, default=(np.inf, 0))  # none where rejecting all costs least
+        return float(cheap[i]) if least < a * self.number["genuine_attempts"] else self.reject_all
+
+    # -- where weighted errors are equal
+
+    def _crossing_bin(self, attempts: Attempts, a: int, b: int, c: int) -> int:
+        """Return the first bin at whose upper edge false accepts weigh as much as false rejects."""
+
+        def crossed(k: int) -> bool:
+            fr, _, ia = self._errors(attempts, attempts.edges[k : k + 1])
+            return b * int(attempts.below[k + 1]) + c * int(ia[0]) >= a * int(fr[0])
+
+        return bisect_left(range(len(attempts.counts) - 1), True, key=crossed)
+
+    def _equal(self, attempts: Attempts, a: int, b: int, c: int) -> float:
+        """Return the threshold at which weighted errors differ least.
+
+        Scores of a class without weight change nothing, and a stricter point goes before them: of
+        the others each point weighs more than the one before.
+        """
+        low, high, points = -np.inf, np.inf, [np.empty(0)]
+        if b:
+            k = self._crossing_bin(attempts, a, b, c)
+            first, last = int(attempts.first_value(k)), int(attempts.first_value(k + 1))
+            points.append(attempts.values[max(first - 1, 0) : last])
+            low, high = points[-1][0] if first else low, attempts.edges[k]
+        for weight, scores in ((a, self.genuine), (c, self.attack)):
+            if weight:
+                start = int(np.searchsorted(scores, low))
+                stop = int(np.searchsorted(scores, high, side="right"))
+                points.append(scores[start:stop].astype(np.float64))
+        at = np.append(self.reject_all, np.unique(np.concatenate(points)))
+
+        def excess(i: int) -> int:
+            fr, fa, ia = (int(x[0]) for x in self._errors(attempts, at[i : i + 1]))
+            return b * fa + c * ia - a * fr
+
+        i = bisect_left(range(len(at) - 1), 0, key=excess)
+        return float(at[i - 1 if i and -excess(i - 1) <= abs(excess(i)) else i])
+
+
+def epsc_blocks(found: Found) -> Iterator[Block]:
+    """Yield the errors of a system at some weights, or the weighted errors of several."""
+    first, several = next(iter(found.values())), len(found) > 1
+    beta = float(first.attrs["beta"])
+    either = {"eer": "|{} far_w - {} FRR|", "wer": "{} far_w + {} FRR"}[
+        str(first.attrs["criterion"])
+    ]
+    yield Title("Expected performance and spoofability")
+    yield DataHeader(found)
+    yield Note(
+        f"Thresholds minimise {either.format(f'{beta:g}', f'{1 - beta:.12g}')} on the development "
+        f"set{' of each system' if several else ''}; errors are of the test set"
+    )
+    yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
+    yield Sentence()
+    rates = ("hter_w", "far_w", "frr", "far", "iapar_pooled")
+    rows = _rows_at_weights(found, "omega", rates)
+    if several:
+        yield Sentence("HTER_w = (far_w + FRR) / 2, %, on the test set")
+        yield Table([" ", *found], rows, said="")
+    else:
+        heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
+        rows = [[weight, threshold_text(at), *rest] for weight, at, *rest in rows]
+        yield Table(heads, rows, said="")
+    yield Warnings(found)

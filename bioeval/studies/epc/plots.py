@@ -1,0 +1,119 @@
+"""Errors and accepted attacks at thresholds of another set, over a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from bioeval.views.plots.display import CurvesDisplay, CurveSpec, up_to_highest
+from bioeval.views.plots.systems import System
+
+
+class EpcDisplay(CurvesDisplay):
+    """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
+
+    spec = CurveSpec(
+        "epc", "EPC", "alpha", {"hter": ""}, "Weight of FAR, alpha (that of FRR: 1 - alpha)",
+        "Half total error rate on the test set, HTER", terms=(("far", "frr"), ""), marked=False,
+        limits=up_to_highest, details=lambda _: [
+            "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
+        ],
+    )  # fmt: skip
+
+
+def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
+    """Draw the expected performance curve: HTER on a test set against the weight of FAR.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.epc`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    EpcDisplay
+        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    Thresholds are chosen on the development set, one for each weight, so that systems are compared
+    as they would be used. Bengio and Mariethoz 2004.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> display = be.plot.epc({"ours": be.epc(dev, test)})
+    >>> len(display.curves["ours"].x)
+    101
+    """
+    return EpcDisplay.from_results(data).plot(ax, **style)
+
+
+def _criterion(systems: Sequence[System]) -> list[str]:
+    """Return what the thresholds minimise if all curves agree."""
+    attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
+    number = " to ".join(f"{n:,}" for n in dict.fromkeys([attacks[0], attacks[-1]]))
+    found = {(str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems}
+    attempts, chosen = (
+        f"{number} attack attempts",
+        "each threshold is chosen on the development set",
+    )
+    if len(found) > 1:
+        return [attempts, chosen]
+    ((criterion, beta),) = found
+    minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
+    return [
+        attempts,
+        f"{chosen}: smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR",
+    ]
+
+
+class EpscDisplay(CurvesDisplay):
+    """Errors on the test set; ``x`` of a curve is omega and ``y`` HTER_w or IAPAR."""
+
+    spec = CurveSpec(
+        "epsc", "EPSC", "omega",
+        {"hter_w": "HTER_w", "iapar_pooled": "IAPAR"},
+        "Weight of attacks among the negatives, omega", "Error rate on the test set",
+        marked=False, limits=up_to_highest, by_itself="omega", details=_criterion,
+    )  # fmt: skip
+
+
+def epsc(data: Any, ax: Axes | None = None, **style: Any) -> EpscDisplay:
+    """Draw expected performance and spoofability: HTER_w and IAPAR against the weight of attacks.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.epsc`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    EpscDisplay
+        With ``curves`` (``"HTER_w"`` and ``"IAPAR"``), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    HTER_w is the mean of FRR and of ``(1 - omega) FAR + omega IAPAR``. Thresholds are chosen on the
+    development set, one for each weight, so that IAPAR falls where attacks weigh more. Chingovska,
+    Anjos and Marcel 2014.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = (be.simulate(40, 4, attacks="print=0.6", random_state=i) for i in (1, 2))
+    >>> list(be.plot.epsc(be.epsc(dev, test)).curves)
+    ['HTER_w', 'IAPAR']
+    """
+    return EpscDisplay.from_results(data).plot(ax, **style)

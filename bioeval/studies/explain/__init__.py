@@ -1,0 +1,35 @@
+"""One row of a matrix, comparison by comparison."""
+
+from bioeval.base.study import Command, Plot, Study, View
+
+STUDY = Study(
+    calls={"explain": ("explain",)},
+    former_names={"step_by_step": "bioeval.studies.explain.explain.step_by_step"},
+    commands=(
+        Command(
+            "explain", "Explain which counters each comparison of a row adds to.", "Look into", 1
+        ),
+    ),
+    examples="""
+# Explain one row at the EER threshold
+bioeval explain scores.npz --probe 17
+# Draw a row at a threshold
+bioeval explain scores.npz --probe 17 --threshold 0.4 --plot row.png
+# Count every row of a small matrix
+bioeval explain tiny.npy --labels people.csv --step-by-step
+# Explain a query of re-identification
+bioeval explain reid.npz --probe 3 --protocol market1501
+# Explain one claim; print JSON
+bioeval explain scores.npz --probe 17 --claim s4 --json
+# Write the row as an HTML page
+bioeval explain scores.npz --probe 17 --report row.html
+""",
+    not_options={
+        "explain": {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"}
+    },
+    plots=(Plot("row_walk", "RowWalkDisplay", "plots", "be.explain"),),
+    views=(
+        View((), "tables", "ExplanationTable", of="RowExplanation", is_class=True, reworded=False),
+        View((), "tables", "StepsTable", of="StepByStep", is_class=True, reworded=False),
+    ),
+)

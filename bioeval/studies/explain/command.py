@@ -1,0 +1,93 @@
+"""``bioeval explain``: one row, comparison by comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.version import __version__
+from bioeval.cli.arguments import THRESHOLD, card
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import name_option, output_options, protocol_option, reading_options
+from bioeval.cli.study_command import StudyCommand
+
+if TYPE_CHECKING:
+    from bioeval.studies.explain.explain import Explanation, Steps
+
+
+@click.command("explain", cls=Command)
+@click.argument("data")
+@option(
+    "--probe N|NAME",
+    "Row to explain: the name of its template (metadata column template, name, image or "
+    "file), or its position, from 0.",
+)
+@click.option(
+    "--step-by-step",
+    "--all",
+    "steps",
+    is_flag=True,
+    default=False,
+    help="Explain every row of a small matrix, with running totals of each counter.",
+)
+@option(
+    "--threshold",
+    "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
+    THRESHOLD,
+)
+@protocol_option
+@option("--claim SUBJECT", "Let the probe claim this subject only.")
+@option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
+@name_option
+@output_options("summary.json, table.txt and list.csv", report=True)
+@reading_options
+def command(
+    data: str,
+    probe: str | None,
+    steps: bool,
+    protocol: str,
+    picture: str | None,
+    claim: str | None,
+    threshold: Any,
+    **options: Any,
+) -> None:
+    """Explain a row of DATA: which counters each comparison adds to, and why.
+
+    The table lists the comparisons of one probe in order of score, with their roles (genuine,
+    impostor, left out) and what each adds to the counters of every task at the threshold. With
+    --step-by-step, the running totals end in the rates of `bioeval run`.
+    """
+    if steps == (probe is not None):
+        raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
+    if steps and (picture or claim):
+        raise click.UsageError(f"--{'plot' if picture else 'claim'} is of one row: give --probe N")
+    with StudyCommand(data, options) as run:
+        if steps and run.output.page is not None:
+            raise click.UsageError("--report is of one row: give --probe N")
+        protocol = card(protocol)
+        from bioeval.studies.explain.explain import explain, step_by_step
+        from bioeval.views.tables.registry import table_of
+
+        scores = run.read(mates=False)
+        run.stages("explaining")
+        found: Explanation | Steps
+        if probe is None:
+            found = step_by_step(scores, threshold=threshold, protocol=protocol)
+        else:
+            row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
+            found = row
+            if picture is not None:
+                run.stages(f"drawing {picture}")
+                from matplotlib.figure import Figure
+
+                from bioeval.studies.explain.plots import RowWalkDisplay
+                from bioeval.views.plots.save import save
+
+                save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
+            run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
+        document, csv = {}, {}
+        if run.output.documented:  # entries of a long row take longer than the row
+            document = {"bioeval": __version__, "file": data, **found.document()}
+            csv = {"list.csv": found.columns()}
+        run.save(document, None, table_of(found), csv=csv)

@@ -1,0 +1,724 @@
+"""Explains one row of scores under every task of a protocol, or a small matrix step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
+from bioeval.base.kinds import larger_is_closer
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.protocol import for_layout
+from bioeval.protocol.card import Protocol
+from bioeval.results.identification import open_set_scalars, role_of
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.formats.label_files import NAME_COLUMNS
+from bioeval.scores.labels import ATTACK
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.attacks.scores import filled, without_attacks
+from bioeval.studies.explain.lists import (
+    Candidate,
+    Lister,
+    QueryRow,
+    RowCells,
+    RowThreshold,
+    adding,
+    explain_query,
+    facts_of_first,
+    matches_of,
+    places,
+    subjects,
+    template_names,
+    templates,
+)
+from bioeval.studies.explain.results import (
+    GENUINE,
+    IMPOSTOR,
+    LEFT_OUT,
+    TITLES,
+    Count,
+    Entry,
+    RowExplanation,
+    StepByStep,
+    TaskExplanation,
+    amount_text,
+    total,
+)
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.studies.explain.plots import RowWalkDisplay
+
+
+_RULES = {
+    "single": "each comparison is one attempt: genuine if both templates are of one subject",
+    "multi": "the probe claims each subject once, by the score fused over its templates",
+}
+
+
+def explain_verification(
+    row: RowCells, i: int, job: VerificationJob, threshold: RowThreshold, ties: str
+) -> TaskExplanation:
+    """Return the explanation of row `i` under verification; `ties` only order the list."""
+    multi = job.templates == "multi"
+    unit = "subject" if multi else "template"
+    cells = row.of(i)
+    candidates = subjects(cells, job.fusion) if multi else templates(cells)
+    entries = Lister(row, threshold, unit, job.fusion).entries(candidates, ties)
+    group = {c.decides: c.group for c in candidates}
+    claimed, enrolled = _claims(job, i)
+    found = []
+    for entry in entries:
+        times = 1 if claimed is None else claimed.get(group[entry.column], 0)
+        if entry.role != LEFT_OUT and not times:
+            entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
+        found.append(_counted(entry, times, enrolled))
+    rule = _RULES[job.templates]
+    if not row.scores.labelled:
+        rule = "each comparison is one attempt: genuine or impostor according to the mask"
+    if claimed is not None:
+        rule = "only claims are attempts: " + (
+            "a claim meets all templates of the claimed subject, fused into one score"
+            if multi
+            else "a claim meets each template of the claimed subject"
+        )
+    return TaskExplanation(
+        task=f"verification/{job.templates}",
+        unit=unit,
+        rule=rule + (f" (fusion {job.fusion})" if multi else ""),
+        entries=tuple(found),
+        notes=()
+        if any(entry.role == GENUINE for entry in found)
+        else (f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",),
+    )
+
+
+def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
+    """Return an entry with the counters that its attempt adds to."""
+    if entry.role == LEFT_OUT:
+        return entry
+    names = ("ga", "fr") if entry.role == GENUINE else ("fa", "gr")
+    if not enrolled:
+        names = ("fa_unenrolled", "gr_unenrolled")
+    yes, no = ((Count(name, None, times),) for name in names)
+    return adding(entry, yes, no)
+
+
+def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
+    """Return how often row `i` claims each group (None: each once), and whether it is enrolled.
+
+    Of drawn claims, those of a probe who is not enrolled have counters of their own.
+    """
+    if job.claims is None:
+        return None, True
+    found: dict[int, int] = {}
+    own = _of_row(job.claims, i)
+    unenrolled_probes = [] if job.unenrolled_probes is None else _of_row(job.unenrolled_probes, i)
+    for group in own + unenrolled_probes:
+        found[group] = found.get(group, 0) + 1
+    return found, not unenrolled_probes
+
+
+def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
+    probes, groups = claims
+    return groups[probes == i].tolist()
+
+
+@dataclass(frozen=True)
+class BestMate:
+    """The best mate of a probe: tied candidates, and its ranks with their weights."""
+
+    candidate: Candidate
+    tied: int
+    ranks: tuple[tuple[int, float], ...]
+    expected: tuple[tuple[int, float], ...]
+
+    @classmethod
+    def among(cls, candidates: Sequence[Candidate], ties: str) -> BestMate | None:
+        """Return the best mate; None if no mate is usable."""
+        mates = matches_of(candidates)
+        if not mates:
+            return None
+        facts = facts_of_first(mates)
+        found, expected = (tuple(places(facts, rule)) for rule in (ties, "expected"))
+        return cls(mates[0].candidate, mates[0].tied, found, expected)
+
+    def says(self, ties: str) -> str:
+        """Return the effect of ties on the rank; empty without ties."""
+        if not self.tied:
+            return ""
+        shares = ", ".join(f"{amount_text(w)} at rank {r}" for r, w in self.expected)
+        others = "1 entry of another subject is" if self.tied == 1 else (
+            f"{self.tied} entries of other subjects are")  # fmt: skip
+        return (
+            f"Tie: {others} exactly as close as the nearest mate. Ties are {ties}"
+            f"{_TIES[ties]}; the mean over all orders (expected) is {shares}."
+        )
+
+
+_TIES = {
+    "pessimistic": ", so it ranks behind",
+    "optimistic": ", so it ranks before",
+    "stable": ", so the order of the columns decides",
+    "expected": "",
+}
+
+
+@dataclass(frozen=True)
+class SearchedRow:
+    """One row under identification, with the job that counts it and the options of its result."""
+
+    row: RowCells
+    i: int
+    job: IdentificationJob
+    options: dict[str, Any]
+    threshold: RowThreshold
+
+    @property
+    def ties(self) -> str:
+        """The rule for ties."""
+        return str(self.options["ties"])
+
+    @property
+    def unit(self) -> str:
+        """Unit of the list: templates or subjects."""
+        return self.job.rank_unit
+
+    def candidates(self) -> list[Candidate]:
+        """Return the candidates, usable or not."""
+        cells = self.row.of(self.i)
+        if self.unit == "subject":
+            return subjects(cells, self.job.fusion)
+        return templates(cells)
+
+    def entries(self, candidates: Sequence[Candidate]) -> list[Entry]:
+        """Return the list of some candidates."""
+        lister = Lister(self.row, self.threshold, self.unit, self.job.fusion)
+        return lister.entries(candidates, self.ties)
+
+    def explained(
+        self, role: str, entries: Sequence[Entry], notes: Sequence[str], *also: Count
+    ) -> TaskExplanation:
+        """Return the explanation of the row in a role of open-set identification."""
+        return TaskExplanation(
+            task="open_set", role=role, unit=self.unit, rule=_OPEN_SET[role],
+            entries=tuple(entries), also=also, notes=tuple(notes),
+        )  # fmt: skip
+
+    @property
+    def enrolled(self) -> bool:
+        """Whether the probe's subject is in the gallery at the time of the probe."""
+        return bool(self.job.reader.enrolled[self.i])
+
+
+def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
+    """Return the explanations of a row in each role that it plays in open-set identification."""
+    candidates = search.candidates()
+    found = []
+    best = BestMate.among(candidates, search.ties)
+    everyone = search.job.reader.enrolled
+    role = role_of(search.row.scores.layout, search.options["impostors"], bool(everyone.all()))
+    impostor = role == "both" or search.enrolled == (role == "leave-subject-out")
+    if best is not None:
+        found.append(_as_genuine(search, candidates, best))
+    elif search.enrolled:
+        note = "No usable mate is left: no genuine attempt."
+        found.append(search.explained(GENUINE, search.entries(candidates), [note]))
+    if impostor:
+        found.append(_as_impostor(search, candidates))
+    elif not found:
+        note = f"Its subject is not enrolled, and impostors = {role}: the probe makes no attempt."
+        found.append(search.explained(IMPOSTOR, search.entries(candidates), [note]))
+    return found
+
+
+_OPEN_SET = {
+    GENUINE: "the nearest mate decides: its rank among all, and whether it is within the threshold",
+    IMPOSTOR: "the nearest entry of another subject decides; the probe's own subject leaves the "
+    "gallery",
+}
+
+
+def _as_genuine(
+    search: SearchedRow, candidates: Sequence[Candidate], best: BestMate
+) -> TaskExplanation:
+    """Return the explanation of a probe whose subject is enrolled."""
+    miss = 1 - sum(weight for rank, weight in best.ranks if rank == 1)
+    accepted = tuple(Count("di", rank, weight) for rank, weight in best.ranks)
+    if miss > 0:
+        accepted += (Count("fr", None, miss),)
+    rank = best.ranks[0][0]
+    found = []
+    for entry in search.entries(candidates):
+        if entry.column == best.candidate.decides and entry.role == GENUINE:
+            what = f"nearest mate, at rank {rank}" if len(best.ranks) == 1 else "nearest mate"
+            late = " (not first: always a false reject)" if miss == 1 else ""
+            entry = adding(entry, accepted, (Count("fr"),), what + late)
+        elif entry.role == GENUINE:
+            entry = adding(entry, (), (), "a nearer mate decides")
+        found.append(_ahead(entry, best))
+    notes = [*filter(None, [best.says(search.ties)])]
+    return search.explained(GENUINE, found, notes, Count("genuine_attempts"))
+
+
+def _ahead(entry: Entry, best: BestMate) -> Entry:
+    """Return an entry of another subject, perhaps ahead of the nearest mate."""
+    if entry.role != IMPOSTOR or entry.place is None or entry.place >= best.ranks[0][0]:
+        return entry
+    return adding(entry, (), (), "ahead of the nearest mate")
+
+
+def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskExplanation:
+    """Return the explanation of a probe whose subject is not in the gallery, or leaves it."""
+    gone = "the probe's own subject leaves the gallery"
+    entries = [
+        replace(entry, place=None, role=LEFT_OUT, accepted=None, tied=False, reason=gone)
+        if entry.role == GENUINE
+        else entry
+        for entry in search.entries(candidates)
+    ]
+    listed = [entry for entry in entries if entry.place is not None]
+    found = [
+        adding(entry, (Count("fa"),), (Count("gr"),), "nearest of all other subjects")
+        if k == 0
+        else replace(entry, reason=entry.reason or "a nearer one decides")
+        for k, entry in enumerate(listed)
+    ]
+    found = [replace(entry, place=k, tied=False) for k, entry in enumerate(found, start=1)]
+    left_out = [entry for entry in entries if entry.place is None]
+    notes = [] if found else ["No usable entry of another subject: no impostor attempt."]
+    also = [Count("impostor_attempts")] if found else []
+    return search.explained(IMPOSTOR, [*found, *left_out], notes, *also)
+
+
+def _unmated(search: SearchedRow) -> str:
+    """Return the outcome of a probe without a usable mate in closed-set identification."""
+    unmated, layout = search.options["unmated"], search.row.scores.layout
+    if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
+        return "No usable mate is left: the probe is left out of CMS, and counted."
+    return (
+        f"No usable mate is left: under unmated = {unmated}, closed-set identification of these "
+        "data is an error."
+    )
+
+
+def explain_closed_set(search: SearchedRow) -> TaskExplanation:
+    """Return the explanation of a row under closed-set identification."""
+    search = replace(search, threshold=replace(search.threshold, distance=None))
+    candidates = search.candidates()
+    best = BestMate.among(candidates, search.ties)
+    found, notes = [], []
+    for entry in search.entries(candidates):
+        if best is not None and entry.role == GENUINE:
+            first = entry.column == best.candidate.decides
+            adds = tuple(Count("cms_count", r, w) for r, w in best.ranks) if first else ()
+            why = "nearest mate: CMS from this rank on" if first else "a nearer mate decides"
+            entry = adding(entry, adds, adds, why)
+        found.append(entry if best is None else _ahead(entry, best))
+    if best is None:
+        notes.append(_unmated(search))
+    elif text := best.says(search.ties):
+        notes.append(text)
+    return TaskExplanation(
+        task="closed_set",
+        unit=search.unit,
+        rule="no threshold: the rank of the nearest mate decides",
+        entries=tuple(found),
+        also=(Count("attempts" if best is not None else "skipped"),),
+        notes=tuple(notes),
+    )
+
+
+class RowExplainer:
+    """Explains the rows of some scores under a protocol."""
+
+    def __init__(
+        self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
+    ):
+        BlockReader(scores)  # which says what is not Scores
+        if are_pairs(scores):
+            raise ProtocolError(
+                "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
+            )
+        self.card = resolve_card(scores, protocol)
+        _require_explainable(self.card)
+        self.ordered = scores.kind == "order"
+        if self.ordered and threshold is not None:
+            raise ProtocolError(
+                f"{Argument('threshold')} is given, but these scores are only the order within "
+                "each row; leave it out to see what each comparison adds if it is accepted, "
+                "and what if not"
+            )
+        self.given = scores
+        if self.ordered:  # within one row, an order is a distance
+            scores = scores.select()
+            scores.kind = "distance"
+        self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
+        self.scores = self.plan.scores
+        self.cells = RowCells(self.plan.reader, scores, self.card)
+        self.names = template_names(self.scores.probe_meta, self.scores.shape[0])
+        self.claim = claim
+        self.jobs = {node: task.job for node, task in self.plan.tasks.items()}
+        if claim is not None:
+            self._require_verification()
+        self.threshold, self.chosen = self._threshold(threshold)
+
+    def row_of(self, probe: int | str) -> int:
+        """Return the position of a probe, given by position or by name."""
+        m = self.scores.shape[0]
+        if not isinstance(probe, str):
+            i = require_integer("probe", probe, low=0)
+        elif probe in self.names:
+            if self.names.count(probe) > 1:
+                raise DataError(
+                    f"{Argument('probe')} is {probe!r}, the name of {self.names.count(probe)} "
+                    "templates; give a position"
+                )
+            return self.names.index(probe)
+        elif probe.isdecimal() and len(probe) < 19:
+            i = int(probe)
+        else:
+            raise DataError(
+                f"{Argument('probe')} is {probe!r}; expected a position from 0 to {m - 1}, or the "
+                f"name of a template.{nearest_name(probe, self.names[:10_000])}"
+            )
+        if i >= m:
+            raise DataError(
+                f"{Argument('probe')} is {i}; expected a position from 0 to {m - 1}: there are "
+                f"{m} probes"
+            )
+        return i
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Return the fields of the :class:`RowExplanation` of row `i`."""
+        scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
+        tasks: list[TaskExplanation] = []
+        notes: list[str] = []
+        for node, (job, options) in self.plan.tasks.items():
+            if isinstance(job, VerificationJob):
+                job = self._claiming(job, i)
+                tasks.append(explain_verification(self.cells, i, job, threshold, self._ties()))
+            elif not isinstance(job, IdentificationJob):
+                notes.append(
+                    f"{TITLES[node]} is not explained: its counts are means over galleries of one "
+                    "template per subject"
+                )
+            elif self.claim is None:
+                search = SearchedRow(self.cells, i, job, options, threshold)
+                found = (
+                    explain_open_set(search) if node == "open_set" else [explain_closed_set(search)]
+                )
+                tasks += found
+        if self.claim is None and self.plan.retrieval is not None:
+            query = RowCells(BlockReader(self.plan.retrieval.scores), self.given, self.card)
+            tasks += explain_query(QueryRow(query, i, self.plan.retrieval.lists))
+        if self.plan.gom is not None:
+            notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
+        named = self.names[i] if self.names[i] != str(i) else ""
+        return dict(
+            probe=i,
+            name=named,
+            subject=str(scores.probe_labels[i]) if scores.labelled else "",
+            probes=scores.shape[0],
+            layout=scores.layout,
+            kind=self.given.kind,
+            protocol=self.card.name,
+            system=self.given.name or "",
+            threshold=None if self.threshold is None else to_user(self.threshold, scores.kind),
+            threshold_is=self.chosen,
+            tasks=tuple(tasks),
+            notes=tuple(notes),
+        )
+
+    def _ties(self) -> str:
+        """Return the order of tied entries, as in identification; it changes no count."""
+        rules = [task.options.get("ties") for task in self.plan.tasks.values()]
+        return next(filter(None, rules), "pessimistic")
+
+    def _claiming(self, job: VerificationJob, i: int) -> VerificationJob:
+        """Return the job of the one claim of row `i`, if one is given."""
+        if self.claim is None:
+            return job
+        claims = np.array([i]), [self.claim]
+        return VerificationJob(
+            self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
+        )
+
+    def _require_verification(self) -> None:
+        if not any(isinstance(job, VerificationJob) for job in self.jobs.values()):
+            raise ProtocolError(
+                f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
+            )
+        known = {str(label): label for label in self.scores.codes.values.tolist()}
+        if self.scores.labelled and isinstance(self.claim, str):
+            self.claim = known.get(self.claim, self.claim)
+
+    def _threshold(self, threshold: Any) -> tuple[float | None, str]:
+        """Return the threshold as a distance (None without one), and its source."""
+        if self.ordered:
+            return None, "none: the scores are only the order within each row"
+        rule = parse_rule("eer" if threshold is None else threshold)
+        if rule.name == "fixed":
+            return rule.as_distance(self.scores.kind).values[0], "as given"
+        verification = [job for job in self.jobs.values() if isinstance(job, VerificationJob)]
+        if verification:
+            job = verification[0]
+            try:
+                found = chosen_threshold(
+                    self.plan.reader, rule, templates=job.templates, fusion=job.fusion
+                )
+            except ProtocolError:
+                if threshold is not None:
+                    raise
+                return None, "none: there are no genuine, or no impostor attempts to choose it on"
+            return (
+                found,
+                f"where {job.templates}-template verification has {rule.words}, on these data",
+            )
+        search = self.plan.tasks.get("open_set")
+        if search is not None and isinstance(search.job, IdentificationJob):
+            return self._of_open_set(search.job, search.options, rule.name)
+        if threshold is not None:
+            raise ProtocolError(
+                f"protocol {self.card.name} has no task with a threshold; leave out "
+                f"{Argument('threshold')}"
+            )
+        return None, ""
+
+    def _of_open_set(
+        self, job: IdentificationJob, options: dict[str, Any], rule: str
+    ) -> tuple[float | None, str]:
+        """Return the EER threshold of open-set identification, as a distance."""
+        if rule != "eer":
+            raise ProtocolError(
+                f"protocol {self.card.name} has no verification for a rule to choose on; give "
+                f"{Argument('threshold')} as a number, or eer"
+            )
+        (tally,) = run_jobs(self.plan.reader, [job])
+        curves = ("thresholds", "max_rank")
+        given = {k: v for k, v in options.items() if k not in curves}
+        scalars = open_set_scalars(tally, **given).variables
+        if math.isnan(float(scalars["eer"][1])):
+            return None, "none: there are no genuine, or no impostor attempts to choose it on"
+        found = float(scalars["eer_threshold"][1])
+        sign = -1 if larger_is_closer(self.scores.kind) else 1
+        return sign * found, "where open-set identification has the equal error rate, on these data"
+
+
+def _require_explainable(card: Protocol) -> None:
+    """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
+    why = ""
+    if card.has_folds:
+        usual = for_layout(card.layout).name
+        why = (
+            f"has folds with different thresholds and templates; explain the row under {usual}, "
+            f"with {Argument('threshold')} as a number"
+        )
+    elif card.verification is not None and card.verification.attempts is not None:
+        why = "joins several probes to one attempt (verification.attempts): it has no single row"
+    if why:
+        raise ProtocolError(f"protocol {card.name} {why}")
+
+
+#: Step by step, more rows or comparisons are refused, being too long to read.
+MOST_ROWS, MOST_CELLS = 100, 10_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(RowExplanation):
+    """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
+
+    def __str__(self) -> str:
+        from bioeval.studies.explain.tables import ExplanationTable
+        from bioeval.views.tables import plain
+
+        return plain(ExplanationTable(self), 100)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
+
+    def _repr_html_(self) -> str:
+        from bioeval.studies.explain.tables import ExplanationTable, strip_of
+        from bioeval.views.tables.html import as_html
+
+        return f"{strip_of(self)}{as_html(ExplanationTable(self))}"
+
+    def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
+        """Draw the row; see :func:`bioeval.plot.row_walk`."""
+        from bioeval.studies.explain.plots import row_walk
+
+        return row_walk(self, ax, **options)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Steps(StepByStep):
+    """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
+
+    def __str__(self) -> str:
+        from bioeval.studies.explain.tables import StepsTable
+        from bioeval.views.tables import plain
+
+        return plain(StepsTable(self), 100)
+
+    def __repr__(self) -> str:
+        return f"<Steps of {len(self.walks)} probes; print shows them>"
+
+    def _repr_html_(self) -> str:
+        from bioeval.studies.explain.tables import StepsTable
+        from bioeval.views.tables.html import as_html
+
+        return as_html(StepsTable(self))
+
+
+def explain(
+    scores: Scores,
+    probe: int | str,
+    *,
+    threshold: Any = None,
+    protocol: str | Protocol = "auto",
+    claim: Any = None,
+) -> Explanation:
+    """Explain one row: which counter each comparison adds to, and why others are left out.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout.
+    probe : int or str
+        The row: its position, from 0, or the name of its template, of a metadata column
+        ``template``, ``name``, ``image`` or ``file``. A text is read as a name first.
+    threshold : float, or a rule, optional
+        In the units of the scores. A rule (``"eer"``, ``("far", 0.01)`` ...) chooses it on all
+        these data. None is ``"eer"`` where the data have one; otherwise, and of the mere order
+        within rows, each entry says what it adds if it is accepted, and what if it is rejected.
+    protocol : str or Protocol
+        As for :func:`evaluate`; every task of the card is explained.
+    claim : optional
+        A subject: the probe claims it alone, as on the slides of the lecture. Without one, the
+        claims are those of the protocol.
+
+    Returns
+    -------
+    Explanation
+        ``print`` shows it as text, ``.plot()`` as a picture. `tasks` are one
+        :class:`~bioeval.studies.explain.results.TaskExplanation` for each task and role, with
+        `entries` in order and `counts`, the sum of what the row adds to each counter;
+        ``.document()`` is all of it as plain values.
+
+    Raises
+    ------
+    DataError
+        No such probe, threshold or claim; NaN under ``nan="raise"``.
+    ProtocolError
+        Lists of pairs, top-K lists, and protocols whose rates are not of single rows: folds,
+        several galleries, transactions.
+
+    Notes
+    -----
+    The rows sum to the counts of :func:`evaluate`: see :func:`step_by_step`. Definitions:
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> found = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
+    >>> for entry in found.tasks[0].entries:
+    ...     print(entry.place, entry.template, entry.subject, entry.score, entry.role,
+    ...           *(count.name for count in entry.counts))
+    1 0 ann 1 genuine ga
+    2 3 bob 3 impostor fa
+    3 2 bob 5 impostor gr
+    None 1 ann None left out
+    """
+    scores, probe = _bona_fide(scores, probe)
+    explainer = RowExplainer(scores, protocol, threshold, claim=claim)
+    return Explanation(**explainer.row(explainer.row_of(probe)))
+
+
+def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
+    """Return scores without attack presentations, named by their places, and the probe's place."""
+    kept = without_attacks(scores) if isinstance(scores, Scores) else scores
+    if kept is scores or are_pairs(scores):
+        return kept, probe
+    sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
+    attacks = [filled(meta, ATTACK, n) for (_, meta), n in zip(sides, scores.shape, strict=True)]
+    for (own, meta), rows in zip(sides, attacks, strict=True):
+        if {"template", *NAME_COLUMNS}.isdisjoint(meta):
+            own["template"] = np.flatnonzero(~rows).astype(str).astype(object)
+    names = template_names(kept.probe_meta, kept.shape[0])
+    if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
+        probe = int(probe)
+    if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
+        if attacks[0][probe]:
+            raise DataError(
+                f"{Argument('probe')} is {probe}, an attack presentation (column {ATTACK!r}); "
+                "be.vulnerability (bioeval vulnerability) counts it"
+            )
+        probe = int((~attacks[0][:probe]).sum())
+    return kept, probe
+
+
+def step_by_step(
+    scores: Scores, *, threshold: Any = None, protocol: str | Protocol = "auto"
+) -> Steps:
+    """Explain every row of a small matrix, with the running totals of each counter.
+
+    Parameters
+    ----------
+    scores, threshold, protocol
+        As for :func:`explain`; at most 100 rows and 10,000 comparisons.
+
+    Returns
+    -------
+    Steps
+        ``print`` shows it as text; `walks` are the rows, `totals` the sums after each of them, and
+        `rates` those of :func:`evaluate` at the threshold.
+
+    Raises
+    ------
+    DataError
+        A matrix that is too large; otherwise as for :func:`explain`.
+    ProtocolError
+        As for :func:`explain`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> from bioeval.studies.explain.explain import step_by_step
+    >>> steps = step_by_step(be.Scores(d, ["ann", "ann", "bob", "bob"]), threshold=3)
+    >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
+    (0.25, 0.5)
+    """
+    explainer = RowExplainer(_bona_fide(scores)[0], protocol, threshold)
+    m, n = explainer.scores.shape
+    if m > MOST_ROWS or m * n > MOST_CELLS:
+        raise DataError(
+            f"step by step, {m:,} x {n:,} comparisons are too many to read; expected at most "
+            f"{MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by scores.select(...), or "
+            "explain one probe"
+        )
+    walks = tuple(Explanation(**explainer.row(i)) for i in range(m))
+    unclear = {task.task for explained in walks for task in explained.tasks if task.conditional}
+    sums: dict[str, dict[Count, float]] = {}
+    totals = []
+    for explained in walks:
+        for task in explained.tasks:
+            if task.task in unclear:
+                continue
+            known = [k._replace(amount=v) for k, v in sums.get(task.task, {}).items()]
+            added = [k._replace(amount=v) for k, v in task.counts.items()]
+            sums[task.task] = total(known + added)
+        totals.append({task: dict(counts) for task, counts in sums.items()})
+    return Steps(walks=walks, totals=tuple(totals))

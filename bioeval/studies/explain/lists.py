@@ -1,0 +1,686 @@
+"""The comparisons of one row as an ordered list of templates or subjects; queries of re-ID.
+
+What is an attempt is read off the blocks that are counted (:class:`BlockReader`); here is said why
+some comparisons are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.scores import arrays
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.blocks import BlockReader, as_distances
+from bioeval.scores.formats.label_files import NAME_COLUMNS
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.studies.explain.results import (
+    GENUINE,
+    IMPOSTOR,
+    LEFT_OUT,
+    Count,
+    Entry,
+    TaskExplanation,
+)
+from bioeval.studies.reid.convention import Convention
+from bioeval.studies.reid.jobs import Lists, RowReader
+from bioeval.tallies.identification_job import place_weights
+
+ITSELF = "the probe itself: a template is never compared with itself"
+
+FAILED = "failed comparison (NaN)"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison of a row.
+
+    Attributes
+    ----------
+    column : int
+        The gallery template, from 0.
+    group : int
+        Its subject, in the order of the gallery.
+    own : bool
+        Whether it is genuine: of the probe's subject, or so by the mask.
+    distance : float or None
+        Smaller is closer; None where it is not an attempt.
+    score : float or None
+        As given; None where it is never read.
+    why : str
+        Why it is not an attempt, or that it failed.
+    """
+
+    column: int
+    group: int
+    own: bool
+    distance: float | None
+    score: float | None
+    why: str = ""
+
+
+class RowCells:
+    """Reads the comparisons of a row, as `reader` counts them.
+
+    `given` are the scores before the `card` left out comparisons.
+    """
+
+    def __init__(self, reader: BlockReader, given: Scores, card: Protocol):
+        self.reader, self.scores = reader, reader.scores
+        self.given, self.excluding, self.card = given, with_exclusions(given, card), card
+        self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
+        labelled = self.scores.labelled
+        subjects = self.scores.gallery_labels.tolist() if labelled else []
+        self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
+        self._known: dict[int, tuple[Cell, ...]] = {}
+
+    def of(self, i: int) -> tuple[Cell, ...]:
+        """Return the comparisons of row `i`, in the order of the columns."""
+        if i not in self._known:
+            self._known = {i: tuple(self._read(i))}
+        return self._known[i]
+
+    def _read(self, i: int) -> list[Cell]:
+        block = self.reader.block(i, i + 1)
+        row, gallery = i - block.low, self.reader.gallery
+        raw = self.scores.read_rows(i, i + 1)[0].tolist()
+        group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
+        genuine = np.zeros(len(raw), dtype=bool)
+        genuine[block.mate_start[row] : block.mate_stop[row]] = True
+        if not self.scores.labelled and block.mask is not None:
+            genuine = block.mask[row] == arrays.GENUINE
+        columns, distances = block.columns[0].tolist(), block.values[row].tolist()
+        itself, reasons = int(block.self_position[row]), None
+        found = []
+        for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
+            score, why = raw[column], ""
+            if position == itself:
+                score, distance, why = None, math.nan, ITSELF
+            elif math.isnan(distance):
+                reasons = reasons or _Reasons(self, i)
+                why = reasons.of(column)
+            elif math.isnan(score):
+                why = f"{FAILED}: an attempt at an infinite distance"
+            usable = None if math.isnan(distance) else distance
+            found.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
+        return sorted(found, key=lambda cell: cell.column)
+
+
+class _Reasons:
+    """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
+
+    def __init__(self, row: RowCells, i: int):
+        self.scores, self.i = row.excluding, i
+        every = np.arange(self.scores.shape[1])
+        cells = np.full(len(every), i), every
+        nothing = np.zeros(len(every), dtype=bool)
+        self.masked, self.removed = (_ignored(x, i) for x in (row.given, row.scores))
+        self.excluded = self.scores.excluded(*cells) if self.scores.exclude else nothing
+        times = self.scores.enrolment_times
+        self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
+        verification = row.card.verification
+        self.pairs = "ordered" if verification is None else verification.pairs
+
+    def of(self, column: int) -> str:
+        """Return the reason of one comparison."""
+        if self.masked[column]:
+            return "left out by the mask"
+        if self.not_enrolled[column]:
+            return "not enrolled when the probe is seen"
+        if self.excluded[column]:
+            return f"same subject and same {self._shared(column)}"
+        if self.removed[column]:
+            if self.pairs != "ordered":
+                return f"no pair of the rule pairs = {self.pairs}"
+            return "removed by the convention of re-identification"
+        return FAILED
+
+    def _shared(self, column: int) -> str:
+        """Return the metadata column by which a pair of one subject is left out, with its value."""
+        probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
+        for name in self.scores.exclude_columns:
+            value = plain(probe[name][self.i])
+            if value == plain(gallery[name][column]):
+                return f"{name} ({value})"
+        return "metadata"
+
+
+def _ignored(scores: Scores, i: int) -> np.ndarray:
+    """Return which comparisons of a row the mask excludes."""
+    if not scores.has_mask:
+        return np.zeros(scores.shape[1], dtype=bool)
+    return scores.read_mask(i, i + 1)[0] == arrays.IGNORE
+
+
+def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
+    """Return the names of templates, from a metadata column of names; else their positions."""
+    for name in ("template", *NAME_COLUMNS):
+        if name in meta:
+            return [str(value) for value in meta[name].tolist()]
+    return list(map(str, range(number)))
+
+
+#: Most templates of a subject whose scores are listed beside its fused score.
+MOST_LISTED = 3
+
+
+@dataclass(frozen=True)
+class RowThreshold:
+    """A threshold as a distance (None without one), and the rule of acceptance in words."""
+
+    distance: float | None
+    kind: str
+
+    def accepts(self, distance: float) -> bool | None:
+        """Return whether a distance is accepted; None without a threshold. NaN rejects all."""
+        return None if self.distance is None else distance <= self.distance
+
+    @property
+    def sign(self) -> int:
+        """Factor that turns a distance into a score."""
+        return -1 if larger_is_closer(self.kind) else 1
+
+
+@dataclass(frozen=True)
+class Lister:
+    """Makes entries of the candidates of a row."""
+
+    row: RowCells
+    threshold: RowThreshold
+    unit: str
+    fusion: str
+
+    def entries(self, candidates: Sequence[Candidate], ties: str) -> list[Entry]:
+        """Return the list of candidates, followed by those that are left out."""
+        tied = tied_columns(candidates)
+        found = []
+        for place, candidate in enumerate(ordered(candidates, ties), start=1):
+            assert candidate.distance is not None
+            entry = self._entry(candidate)
+            found.append(
+                replace(
+                    entry,
+                    place=place,
+                    accepted=self.threshold.accepts(candidate.distance),
+                    tied=candidate.column in tied,
+                )
+            )
+        return found + [self._entry(c) for c in candidates if c.distance is None]
+
+    def _entry(self, candidate: Candidate) -> Entry:
+        """Return a candidate as an entry without a place."""
+        usable = candidate.distance is not None
+        score = candidate.cells[0].score
+        reason = candidate.why
+        if self.unit == "subject":
+            score = None
+            if candidate.distance is not None:
+                score = self.threshold.sign * candidate.distance + 0.0
+                reason = reason or self._fused(candidate)
+        role = GENUINE if candidate.own else IMPOSTOR
+        return Entry(
+            place=None,
+            column=candidate.decides,
+            template=self.row.names[candidate.decides],
+            subject=self.row.subjects[candidate.decides],
+            score=score,
+            role=role if usable else LEFT_OUT,
+            reason=reason,
+        )
+
+    def _fused(self, candidate: Candidate) -> str:
+        """Return the templates of which a fused score is made."""
+        used = [cell for cell in candidate.cells if cell.distance is not None]
+        if len(used) < 2:
+            return ""
+        method, k = parse_fusion(self.fusion)
+        words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
+        which = words.get(method, method)
+        if len(used) > MOST_LISTED:
+            return f"{which} of {len(used)} templates"
+        return f"{which} of " + ", ".join(f"{self.row.names[c.column]}: {_short(c)}" for c in used)
+
+
+def _short(cell: Cell) -> str:
+    return "NaN" if cell.score is None or cell.score != cell.score else f"{cell.score:.6g}"
+
+
+def adding(
+    entry: Entry, accepted: tuple[Count, ...], rejected: tuple[Count, ...], reason: str = ""
+) -> Entry:
+    """Return an entry that adds to some counters, with a reason put before its own."""
+    return replace(
+        entry,
+        if_accepted=accepted,
+        if_rejected=rejected,
+        reason="; ".join(filter(None, (reason, entry.reason))),
+    )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry of a list: a template, or a subject with its templates.
+
+    `column` is the template that ties of stable order go by, and `decides` the one that is shown;
+    `distance` is None where it is not an attempt.
+    """
+
+    column: int
+    decides: int
+    group: int
+    own: bool
+    distance: float | None
+    why: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+def templates(cells: Sequence[Cell]) -> list[Candidate]:
+    """Return each template as a candidate."""
+    return [Candidate(c.column, c.column, c.group, c.own, c.distance, c.why, (c,)) for c in cells]
+
+
+def subjects(cells: Sequence[Cell], fusion: str) -> list[Candidate]:
+    """Return each subject as a candidate, by the fused score of its usable templates."""
+    groups: dict[int, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.group, []).append(cell)
+    return [_subject(group, fusion) for group in groups.values()]
+
+
+def _subject(cells: list[Cell], fusion: str) -> Candidate:
+    usable = [cell for cell in cells if cell.distance is not None]
+    first = cells[0]
+    if not usable:
+        reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
+        return Candidate(
+            first.column, first.column, first.group, first.own, None,
+            f"no template of the subject is left ({reasons})", tuple(cells),
+        )  # fmt: skip
+    ordered = sorted(usable, key=lambda cell: (cell.distance, cell.column))
+    nearest = ordered[0]
+    distance = fused([cell.distance for cell in usable if cell.distance is not None], fusion)
+    why, decides = "", nearest
+    if distance is None:
+        why = f"fewer than {parse_fusion(fusion)[1]} usable templates, for fusion {fusion}"
+    elif nearest.distance != distance:
+        decides = next((cell for cell in ordered if cell.distance == distance), nearest)
+    return Candidate(
+        nearest.column, decides.column, first.group, first.own, distance, why, tuple(cells)
+    )
+
+
+def fused(distances: Sequence[float], fusion: str) -> float | None:
+    """Return the fused distance of a subject's templates, in the order of the gallery.
+
+    None for the k-th smallest of fewer; with infinities of both signs, where a mean is undefined,
+    infinity, which rejects at every threshold.
+
+    Examples
+    --------
+    >>> fused([0.5, 0.25], "min"), fused([0.5, 0.25], "mean"), fused([0.5], "kth:2")
+    (0.25, 0.375, None)
+    """
+    method, k = parse_fusion(fusion)
+    if method == "min":
+        return min(distances)
+    if method == "max":
+        return max(distances)
+    if method == "kth":
+        return sorted(distances)[k - 1] if len(distances) >= k else None
+    if method == "median":
+        inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
+        middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
+    else:
+        middle = 0.0
+        for distance in distances:  # one by one: sum() compensates rounding, the counts do not
+            middle += distance
+        middle /= len(distances)
+    return math.inf if math.isnan(middle) else middle
+
+
+def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
+    """Return the usable candidates in the order of the list.
+
+    Of equally close ones, those of other subjects are first under pessimistic ties, the probe's own
+    under optimistic ties; otherwise, and within, the order is that of the columns.
+    """
+    sign = {"pessimistic": 1, "optimistic": -1}.get(ties, 0)
+
+    def key(candidate: Candidate) -> tuple[float, int, int]:
+        assert candidate.distance is not None
+        return candidate.distance, sign * candidate.own, candidate.column
+
+    return sorted((c for c in candidates if c.distance is not None), key=key)
+
+
+def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
+    """Return the possible ranks of a best mate with their weights.
+
+    `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
+    exactly as close, itself among them.
+    """
+    closer, tied, before, mates = (np.array([x], dtype=np.int64) for x in facts)
+    _, ranks, weights = place_weights(closer, tied, before, mates, ties)
+    return list(zip(ranks.tolist(), weights.tolist(), strict=True))
+
+
+def tied_columns(candidates: Sequence[Candidate]) -> set[int]:
+    """Return the columns of candidates tied with one of the other role."""
+    usable = [(c.distance, c) for c in candidates if c.distance is not None]
+    own = {distance for distance, c in usable if c.own}
+    others = {distance for distance, c in usable if not c.own}
+    return {c.column for distance, c in usable if distance in (own & others)}
+
+
+OF_CMC = "the list of the CMC"
+OF_AP = "the list of average precision"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A match of a query: its place among the matches, and the non-matches before it or tied."""
+
+    candidate: Candidate
+    order: int
+    closer: int
+    tied: int
+    before: int
+
+    def rank(self, ties: str) -> int:
+        """Return the rank; with expected ties the stable rank."""
+        behind = {"pessimistic": self.tied, "optimistic": 0}.get(ties, self.before)
+        return self.order + self.closer + behind
+
+
+@dataclass(frozen=True)
+class QueryRow:
+    """One query, with the candidate lists of its convention."""
+
+    row: RowCells
+    i: int
+    lists: Lists
+
+    @property
+    def convention(self) -> Convention:
+        """The convention."""
+        return self.lists.convention
+
+    def candidates(self, rule: str) -> list[Candidate]:
+        """Return all gallery entries; excluded ones have no distance."""
+        lists, i = self.lists, self.i
+        scores = lists.scores
+        listed = lists.rules[rule].kept[lists.rules[rule].which[i]].copy()
+        own = lists.identity == lists.own[i]
+        if lists.rules[rule].same_camera:
+            listed &= ~(own & (lists.camera == lists.query_camera[i]))
+        itself = int(lists.self_column[i])
+        if itself >= 0:
+            listed[itself] = False
+        raw = scores.read_rows(i, i + 1)
+        values = as_distances(raw, scores.kind)[0]
+        if scores.has_mask or scores.exclude or np.isnan(values[listed]).any():
+            values = RowReader(scores).block(i, i + 1).values[0]
+        found = []
+        for column, distance in enumerate(values.tolist()):
+            score, why, usable = raw[0, column].item(), "", bool(listed[column])
+            if column == itself:
+                score, why = None, ITSELF
+            elif not usable:
+                why = self._removed(rule, column)
+            elif np.isnan(distance):
+                cells = {cell.column: cell.why for cell in self.row.of(i)}
+                why, usable = cells[column] or FAILED, False
+            elif np.isnan(score):
+                why = f"{FAILED}: at an infinite distance"
+            elif lists.distractors[lists.identity[column]]:
+                why = "distractor"
+            found.append(
+                Cell(
+                    column, int(lists.identity[column]), bool(own[column]),
+                    distance if usable else None, score, why,
+                )
+            )  # fmt: skip
+        return templates(found)
+
+    def _removed(self, rule: str, column: int) -> str:
+        """Return why the convention removes an entry."""
+        lists = self.lists
+        if lists.marked[lists.identity[column]] and self.convention.junk == "remove":
+            return "junk: removed by the convention"
+        camera = self._camera(column)
+        if rule == "same-camera":
+            return f"same camera{camera} as the query: removed by the convention"
+        return f"same identity and same camera{camera}: removed by the convention"
+
+    def _camera(self, column: int) -> str:
+        meta = self.lists.scores.gallery_meta
+        return f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
+
+
+def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
+    """Return the matches of a query in order, nearest first."""
+    usable = ordered(candidates, "stable")
+    others = [c for c in usable if not c.own]
+    found = []
+    for order, match in enumerate((c for c in usable if c.own), start=1):
+        assert match.distance is not None
+        closer = sum(c.distance is not None and c.distance < match.distance for c in others)
+        tied = [c for c in others if c.distance == match.distance]
+        before = sum(c.column < match.column for c in tied)
+        found.append(Match(match, order, closer, len(tied), before))
+    return found
+
+
+def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
+    """Return what the rank of the first match depends on; see :func:`places`."""
+    first = matches[0]
+    equal = sum(m.candidate.distance == first.candidate.distance for m in matches)
+    return first.closer, first.tied, first.before, equal
+
+
+def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
+    """Return the precision at each match, by a form of average precision."""
+    found = []
+    for match in matches:
+        rank, order = match.rank(ties), match.order
+        precision = order / rank
+        if form == "trapezoid":
+            earlier = (order - 1) / (rank - 1) if rank > 1 else 1.0
+            precision = (earlier + precision) / 2
+        elif form == "tied-once":
+            same = [m.order for m in matches if m.candidate.distance == match.candidate.distance]
+            precision = max(same) / (max(same) + match.closer + match.tied)
+        elif ties == "expected" and any(m.tied for m in matches):
+            precision = float("nan")
+        found.append(precision)
+    if ties == "expected" and form == "trapezoid" and any(m.tied for m in matches):
+        return [float("nan")] * len(found)
+    return found
+
+
+def cmc_counts(
+    candidates: Sequence[Candidate], matches: Sequence[Match], convention: Convention
+) -> dict[int, list[Count]]:
+    """Return the contribution of each match to the CMC, by its column."""
+    ties, counts = convention.ties, convention.cmc
+    first = matches[0]
+    at = first.candidate.column
+    if counts == "allshots":
+        return {
+            m.candidate.column: _shares(
+                places((m.closer, m.tied, m.before, 1), ties), 1 / len(matches)
+            )
+            for m in matches
+        }
+    if counts == "first-match":
+        return {at: _shares(places(facts_of_first(matches), ties))}
+    if counts == "identity-dedup":
+        of_each: dict[int, Candidate] = {}
+        for candidate in ordered(candidates, "stable"):
+            of_each.setdefault(candidate.group, candidate)
+        nearest = [c for c in of_each.values() if not c.own]
+        best = first.candidate
+        closer = [c for c in nearest if _closer(c, best)]
+        tied = [c for c in nearest if c.distance == best.distance]
+        before = sum(c.column < best.column for c in tied)
+        return {at: _shares(places((len(closer), len(tied), before, 1), ties))}
+    return _single_shots(candidates, matches, convention)
+
+
+def _single_shots(
+    candidates: Sequence[Candidate], matches: Sequence[Match], convention: Convention
+) -> dict[int, list[Count]]:
+    """Return the probability of each rank where each identity has one entry, drawn uniformly.
+
+    The match is each of them with equal chance; each other identity is closer with the proportion
+    of its entries that are, so that the rank is 1 + a sum of independent 0s and 1s.
+    """
+    if convention.ties == "expected":
+        return {}
+    groups: dict[int, list[Candidate]] = {}
+    for candidate in candidates:
+        if not candidate.own and candidate.distance is not None:
+            groups.setdefault(candidate.group, []).append(candidate)
+    found = {}
+    for match in matches:
+        chances = [1.0]  # of 0, 1, 2 ... identities that are closer
+        for entries in groups.values():
+            p = sum(_before(c, match.candidate, convention.ties) for c in entries) / len(entries)
+            chances = [
+                a * (1 - p) + b * p for a, b in zip([*chances, 0.0], [0.0, *chances], strict=True)
+            ]
+        found[match.candidate.column] = [
+            Count("cmc_count", rank, chance / len(matches))
+            for rank, chance in enumerate(chances, start=1)
+            if chance
+        ]
+    return found
+
+
+def _before(other: Candidate, match: Candidate, ties: str) -> bool:
+    if other.distance != match.distance:
+        return _closer(other, match)
+    return ties == "pessimistic" or (ties == "stable" and other.column < match.column)
+
+
+def _closer(one: Candidate, other: Candidate) -> bool:
+    return one.distance is not None and other.distance is not None and one.distance < other.distance
+
+
+def _shares(ranks: Sequence[tuple[int, float]], each: float = 1) -> list[Count]:
+    return [Count("cmc_count", rank, weight * each) for rank, weight in ranks]
+
+
+def explain_query(query: QueryRow) -> list[TaskExplanation]:
+    """Return the explanation of a query; two if CMC and average precision have two lists."""
+    convention = query.convention
+    one_list = convention.ap_removed == convention.removed
+    if one_list:
+        return [_explained(query, convention.removed, "")]
+    return [
+        _explained(query, convention.removed, OF_CMC),
+        _explained(query, convention.ap_removed, OF_AP),
+    ]
+
+
+def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
+    convention, ties = query.convention, query.convention.ties
+    candidates = query.candidates(rule)
+    matches = matches_of(candidates)
+    adds: dict[int, list[Count]] = {m.candidate.column: [] for m in matches}
+    reasons: dict[int, str] = {}
+    if matches and which != OF_AP:
+        for column, counts in cmc_counts(candidates, matches, convention).items():
+            adds[column] += counts
+    if which != OF_CMC:
+        parts = precisions(matches, ties, convention.ap)
+        for match, precision in zip(matches, parts, strict=True):
+            column = match.candidate.column
+            adds[column].append(Count("average_precision", None, precision / len(matches)))
+            what = f"{precision:.3g} ({convention.ap})"
+            if convention.ap == "sum" and precision == precision:
+                what = f"{match.order}/{match.rank(ties)}"
+            reasons[column] = f"match {match.order} of {len(matches)}: precision {what}"
+            adds[column] += _cut(match, convention, len(matches))
+        if matches:
+            last = matches[-1]
+            unclear = ties == "expected" and any(m.tied for m in matches)
+            inp = float("nan") if unclear else len(matches) / last.rank(ties)
+            adds[last.candidate.column].append(Count("inp", None, inp))
+    lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")
+    entries = []
+    for entry in lister.entries(candidates, "stable" if ties == "expected" else ties):
+        if entry.column in adds and entry.place is not None:
+            given = tuple(adds[entry.column])
+            entry = adding(entry, given, given, reasons.get(entry.column, ""))
+        entries.append(entry)
+    also, notes = ((), []) if which == OF_CMC else _of_query(query, matches)
+    if which == OF_CMC and not matches:
+        notes = ["No match is left on this list: the CMC finds none."]
+    notes += _ties(matches, ties)
+    return TaskExplanation(
+        task="reid",
+        role=which,
+        unit="template",
+        rule=_rule(convention, which),
+        entries=tuple(entries),
+        also=also,
+        notes=tuple(notes),
+    )
+
+
+def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
+    """Return the contribution of a match to the average precision of a list cut at rank K."""
+    if convention.rank_k is None:
+        return []
+    over = number if convention.rank_k_over == "positives" else min(number, convention.rank_k)
+    rank = match.rank(convention.ties)
+    if rank > convention.rank_k:
+        return []
+    return [Count("rank_k_average_precision", None, match.order / rank / over)]
+
+
+def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, ...], list[str]]:
+    """Return the contributions of the query besides those of its matches."""
+    if matches:
+        return (Count("queries"),), []
+    gone = "its identity is not in the gallery"
+    if query.lists.enrolled[query.i]:
+        gone = "every match is removed or failed"
+    if query.convention.unmatched == "zero":
+        return (Count("queries"),), [f"No match is left ({gone}): it counts as 0 in every mean."]
+    return (Count("skipped"),), [f"No match is left ({gone}): it is left out of every mean."]
+
+
+def _ties(matches: Sequence[Match], ties: str) -> list[str]:
+    tied = [m for m in matches if m.tied]
+    if not tied:
+        return []
+    what = "1 match has" if len(tied) == 1 else f"{len(tied)} matches have"
+    undefined = "; average precision is not defined then (NaN)" if ties == "expected" else ""
+    others = "entries of another identity exactly as close"
+    return [f"Tie: {what} {others}. Ties are {ties}{undefined}."]
+
+
+def _rule(convention: Convention, which: str) -> str:
+    counts = {
+        "first-match": "the first match counts in the CMC",
+        "allshots": "each match counts in the CMC, with 1 / matches, at its rank among non-matches",
+        "single-gallery-shot": "the CMC is the mean over galleries of one entry of each identity",
+        "identity-dedup": "the rank of the identity counts in the CMC, each identity once",
+    }[convention.cmc]
+    precision = "average precision is the mean of the precisions at the matches"
+    if convention.ap == "trapezoid":
+        precision = "average precision is the mean of (P(k - 1) + P(k)) / 2 at the matches"
+    if convention.ap == "tied-once":
+        precision += ", equal scores as one threshold"
+    parts = {"": [counts, precision], OF_CMC: [counts], OF_AP: [precision]}[which]
+    return "; ".join(parts)

@@ -1,0 +1,722 @@
+"""Verification in folds: every pair is counted by the folds of its two templates.
+
+With a table over (fold of probe, fold of gallery template) the test part of fold ``k`` is the
+entry ``(k, k)``, and its training part the sum of all entries with neither side in ``k``; pairs
+across the two are used by neither. So one pass over the scores counts every fold, and a second
+one collects the scores of the few bins in which thresholds fall.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numba
+import numpy as np
+
+from bioeval.base.engine import engine
+from bioeval.scores.arrays import writable_alias
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.matrix import Scores
+from bioeval.studies.folds import kernel
+from bioeval.studies.folds.kernel import FoldRows
+from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
+from bioeval.tallies.counters import finite_range, gather
+from bioeval.tallies.parts import ConcatenatedRows, Extent
+from bioeval.tallies.sweep import watch_found, watched
+from bioeval.tallies.threshold_search import Attempts, runs_of
+
+# Scores in one call of the kernels, where they are read from memory as they are.
+SWEEP_VALUES = 1 << 24
+
+# Fused scores that are kept for the next sweep, at most.
+KEPT_VALUES = 1 << 22
+
+# Called with the number of rows just done.
+Tick = Callable[[int], None]
+
+
+class FoldRowReader:
+    """Reads rows of distances to templates, or to subjects at their fused distance.
+
+    While `from_memory` is set, rows are handed on as they are in memory, without looking for failed
+    comparisons; set it to False where there turn out to be some.
+    """
+
+    def __init__(self, reader: BlockReader, templates: str, fusion: str):
+        self.reader, self.scores = reader, reader.scores
+        self.multi, self.fusion = templates == "multi", fusion
+        self.from_memory = (
+            not self.multi and _is_plain(self.scores) and reader.gallery.order is None
+        )
+        self.looked_at = 0
+        self.kept: list[tuple[slice, FoldRows]] = []
+
+    def of_block(self, block: Block) -> FoldRows:
+        """Return the rows of a block."""
+        if not self.multi:
+            return FoldRows(block.values, block.mate_start, block.mate_stop, block.self_position)
+        no_self = np.full(len(block.values), -1, dtype=np.int64)
+        if self.fusion == "min":
+            return FoldRows(*block.nearest(), no_self)
+        fused = block.fused(self.fusion)
+        return FoldRows(fused.values, fused.mate_start, fused.mate_stop, no_self)
+
+    def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, FoldRows]]:
+        """Yield all rows in blocks, with their places in the scores."""
+        if self.kept:
+            swept: Iterable[tuple[slice, FoldRows]] = self.kept
+        elif self.from_memory:
+            swept = self._from_memory(0, self.scores.shape[0])
+        else:
+            swept = map(self._placed, self.reader)
+        kept = []
+        for rows, found in swept:
+            yield rows, found
+            if self.multi and self.scores.shape[0] * found.values.shape[1] <= KEPT_VALUES:
+                kept.append((rows, found))
+            if tick is not None:
+                tick(rows.stop - rows.start)
+        self.kept = kept
+
+    def for_rows(self, low: int, high: int) -> Self:
+        """Return a reader of rows ``low:high`` that has not yet read any."""
+        rows = copy(self)
+        rows.reader, rows.kept = self.reader.for_rows(low, high), []
+        return rows
+
+    def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
+        """Yield rows ``low:high`` in blocks; `low` is the start of a block."""
+        if self.from_memory:
+            return self._from_memory(low, high)
+        return map(self._placed, self.reader.blocks_of(low, high))
+
+    def _placed(self, block: Block) -> tuple[slice, FoldRows]:
+        return slice(block.low, block.low + len(block.values)), self.of_block(block)
+
+    def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, FoldRows]]:
+        step = max(1, SWEEP_VALUES // self.scores.shape[1])
+        for low in range(first, last, step):
+            rows = slice(low, min(low + step, last))
+            if low >= self.looked_at:  # for failure codes, once
+                self.reader.look(low, self.scores.base[rows])
+                self.looked_at = rows.stop
+            yield rows, self._in_memory(rows)
+
+    def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:
+        gallery = self.reader.gallery
+        return FoldRows(
+            writable_alias(self.scores.base[rows]), gallery.mate_start[rows],
+            gallery.mate_stop[rows], gallery.self_position[rows],
+        )  # fmt: skip
+
+    def sample(self, number: int) -> list[FoldRows]:
+        """Return about `number` rows from all over the scores, as blocks of rows."""
+        m = self.scores.shape[0]
+        if self.scores.row_chunk > 1:  # rows that are stored together are read together
+            return [self.of_block(self.reader.block(0, min(m, number)))]
+        rows = np.unique(np.linspace(0, m - 1, min(m, number)).astype(int))
+        if self.from_memory:
+            return [self._in_memory(rows)]
+        return [self.of_block(self.reader.block(i, i + 1)) for i in rows.tolist()]
+
+
+def _is_plain(scores: Scores) -> bool:
+    """Whether the kernels can read the scores from memory directly."""
+    base = scores.base
+    whole = not scores.selects_columns and not scores.selects_rows
+    return (
+        whole
+        and isinstance(base, np.ndarray)
+        and base.dtype in (np.dtype(np.float32), np.dtype(np.float64))
+        and scores.kind == "distance"
+        and not scores.exclude
+        and not scores.has_mask
+        and base.dtype.isnative
+        and bool(base.flags.c_contiguous and base.flags.aligned and base.flags.writeable)
+    )
+
+
+# Cells of one fold: as many as keep the tables of a row in the processor's cache.
+ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
+
+# Entries of the tables by pair of folds, above which each side is counted by itself.
+PAIR_ENTRIES = 1 << 22
+
+# A table of 32 bits is emptied before it can overflow.
+FLUSH = 1 << 30
+
+
+def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
+    """Return the number of cells of each fold, given the partitions."""
+    most = max(x.folds for x in partitions)
+    room = PAIR_ENTRIES // (most**2 * len(partitions))
+    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, room))
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The part of a fold: both templates are inside it (test), or neither is (training)."""
+
+    fold: int
+    inside: bool = True
+
+
+@dataclass
+class DivisionIntoFolds:
+    """One division of the templates into folds, numbered from 0.
+
+    Attributes
+    ----------
+    probe, gallery : int64 arrays, shape (m,) and (n,)
+        The fold of each row, and of each position of a row.
+    counts : int64 array, shape (2, folds, bins)
+        Impostor scores in each bin: with neither template in the fold, and with both.
+    pair : int64 array, shape (g,)
+        The folds of both templates of each genuine score, as :meth:`pairs_of` gives them.
+    """
+
+    probe: np.ndarray
+    gallery: np.ndarray
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    pair: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def bare(self) -> Self:
+        """Return the division without its counts."""
+        return type(self)(self.probe, self.gallery)
+
+    @cached_property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(max(self.probe.max(), self.gallery.max())) + 1
+
+    def pairs_of(self, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Return the folds of both templates of scores, as one number."""
+        return self.probe[row] * self.folds + self.gallery[position]
+
+    def has(self, part: Subset, pairs: np.ndarray) -> np.ndarray:
+        """Return which pairs of folds belong to a part."""
+        probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
+        if part.inside:
+            both = (probe == part.fold) & (gallery == part.fold)
+        else:
+            both = (probe != part.fold) & (gallery != part.fold)
+        return both[pairs]
+
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return `counts` of the parts from those of the tables, bins along the last axis."""
+        return _by_part(tables)
+
+    def tables(self, grid: CellGrid) -> list[FoldCounts]:
+        """Return a table by pair of folds; where too big, by each side and within folds."""
+        if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
+            return [FoldCounts(self, grid)]
+        return [
+            FoldCounts(self, grid, by_gallery=False),
+            FoldCounts(self, grid, by_probe=False),
+            FoldCounts(self, grid, by_gallery=False, within=True),
+        ]
+
+
+class Groups(DivisionIntoFolds):
+    """Folds whose pairs are all counted: `counts` has the shape (folds, folds, bins)."""
+
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return the counts of each pair of folds."""
+        return tables[0][..., :-1].astype(np.int64)
+
+    def tables(self, grid: CellGrid) -> list[FoldCounts]:
+        """Return a table by pair of folds."""
+        return [FoldCounts(self, grid)]
+
+
+class FoldCounts:
+    """Counts impostor scores by cell, and by the folds of both sides or of one.
+
+    The outermost cells of the grid are open; one cell more is for failed comparisons. With
+    `within`, pairs across folds are left out.
+    """
+
+    def __init__(
+        self,
+        folds: DivisionIntoFolds,
+        grid: CellGrid,
+        *,
+        by_probe: bool = True,
+        by_gallery: bool = True,
+        within: bool = False,
+    ):
+        self.folds, self.grid, self.within = folds, grid, within
+        self.row = folds.probe if by_probe else np.zeros_like(folds.probe)
+        width, number = grid.count + 1, folds.folds
+        offset = folds.gallery * width if by_gallery else np.zeros_like(folds.gallery)
+        self.offset = offset.astype(np.int32)
+        self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
+        size = (self.shape[0], self.shape[1] * width)
+        self.tables = np.zeros((numba.get_num_threads(), *size), dtype=np.int32)
+        self.counts: np.ndarray | int = 0
+        self.added = 0
+
+    def add(self, rows: slice, found: FoldRows) -> None:
+        """Count some rows."""
+        values = found.values
+        if self.added + values.size > FLUSH:
+            self.counts = self.counts + self._waiting().astype(np.int64)
+            self.tables[:] = 0
+            self.added = 0
+        if self.within:
+            same = self.folds.probe[rows, None] == self.folds.gallery
+            found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
+        room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
+        kernel.count_by_fold(
+            found, self.row[rows], self.offset, self.grid.window(values.dtype),
+            np.int32(self.grid.count), room, self.tables,
+        )  # fmt: skip
+        self.added += values.size
+
+    def _waiting(self) -> np.ndarray:
+        return self.tables[0] if len(self.tables) == 1 else self.tables.sum(axis=0, dtype=np.int32)
+
+    def result(self) -> np.ndarray:
+        """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
+        return (self.counts + self._waiting()).reshape(self.shape)
+
+
+def _by_part(tables: list[np.ndarray]) -> np.ndarray:
+    """Return the counts with neither side, and with both sides, in each fold: (2, folds, cells)."""
+    first, kind = tables[0][..., :-1], tables[0].dtype
+    if len(tables) == 1:
+        by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
+        within = np.stack([first[k, k] for k in range(len(first))])
+    else:
+        by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
+    total = by_probe.sum(axis=0, dtype=np.int64)
+    return np.stack([total - by_probe - by_gallery + within, within])
+
+
+# Collected scores beyond which equal ones are joined as they come.
+COLLECT = 1 << 22
+
+# Scores that a block collects, up to which they are sent as they are.
+FEW = 1 << 12
+
+# Says which scores are kept, from their values, rows and positions.
+Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+# Scores, their rows and their positions.
+Found = tuple[np.ndarray, ...]
+
+# Scores, the number of the pair of folds of each, and how often it occurs.
+Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+Swept = Iterable[tuple[slice, FoldRows]]
+
+
+class RowWindows(NamedTuple):
+    """Windows of scores; the windows of fold ``f`` are ``first[f]:first[f + 1]``."""
+
+    first: np.ndarray
+    above: np.ndarray
+    upto: np.ndarray
+    scores: int  # in them, at most
+
+
+class FoldPass:
+    """A pass over the rows for some partitions, in blocks that may be read in any order."""
+
+    what = "folds"
+
+    #: Whether what a reader sees of failure codes is taken in.
+    looks = False
+
+    def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
+        self.rows, self.partitions = rows, [one.bare() for one in partitions]
+
+    @property
+    def scores(self) -> Scores:
+        """The scores."""
+        return self.rows.scores
+
+    @property
+    def step(self) -> int:
+        """Number of rows that are read together."""
+        return self.rows.reader.rows_per_block()
+
+    @property
+    def depends_on(self) -> list[np.ndarray]:
+        """The folds of all templates."""
+        return [side for one in self.partitions for side in (one.probe, one.gallery)]
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        rows = self.rows.for_rows(low, high)
+        found = self.over(rows.sweep_of(low, high))
+        return {**found, "watch": watched(rows.reader, low, high) if self.looks else {}}
+
+    def whole(self, tick: Tick | None) -> dict[str, Any]:
+        """Return the counts of all rows, made by the chosen engine."""
+        chosen = engine()
+        if chosen is None:
+            return self.over(self.rows.sweep(tick))
+        before = 0
+
+        def progress(done: int, _: int) -> None:
+            nonlocal before
+            if tick is not None:
+                tick(done - before)
+            before = done
+
+        found = chosen.count(self, progress)
+        watch_found(self.rows.reader, found["watch"])
+        return found
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the counts of some rows."""
+        raise NotImplementedError
+
+
+class CountPass(FoldPass):
+    """Counts the impostor scores of each partition by cell, and gathers the genuine ones."""
+
+    def __init__(
+        self,
+        rows: FoldRowReader,
+        partitions: Sequence[DivisionIntoFolds],
+        grid: CellGrid,
+        *,
+        genuine: bool = True,
+    ):
+        super().__init__(rows, partitions)
+        self.grid, self.genuine = grid, genuine
+        self.looks = genuine  # the first of all passes
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the counts of some rows: by partition, in all, and of failed comparisons."""
+        tables = [one.tables(self.grid) for one in self.partitions]
+        gathered: list[Found] = []
+        for rows, found in swept:
+            for table in itertools.chain(*tables):
+                table.add(rows, found)
+            if self.genuine:
+                value, row, position = gather(*found)
+                gathered.append((value, row + rows.start, position))
+        results = [[table.result() for table in some] for some in tables]
+        every = results[0][0].sum(axis=(0, 1), dtype=np.int64)
+        each = zip(self.partitions, results, strict=True)
+        return {
+            "counts": {str(i): one.parts_of(some) for i, (one, some) in enumerate(each)},
+            "total": every[:-1],
+            "failed": int(every[-1]),
+            "genuine": _as_tree(gathered),
+        }
+
+
+class RangePass(FoldPass):
+    """Finds the smallest and the largest finite impostor score."""
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the extent of some rows."""
+        extent = Extent()
+        for _, found in swept:
+            extent = extent.merge(Extent(*finite_range(*found[:3])))
+        return {"extent": extent}
+
+
+class CollectPass(FoldPass):
+    """Collects the impostor scores in some windows.
+
+    Those of a partition are in increasing order; equal ones of the same pair of folds may be
+    joined.
+    """
+
+    def __init__(
+        self,
+        rows: FoldRowReader,
+        partitions: Sequence[DivisionIntoFolds],
+        windows: RowWindows,
+        keep: Keep | None,
+        dtype: np.dtype,
+    ):
+        super().__init__(rows, partitions)
+        self.windows, self.keep, self.dtype = windows, keep, dtype
+
+    def collected(self, tick: Tick | None) -> Iterator[Weighted]:
+        """Yield the scores of all rows for each partition."""
+        if engine() is None:
+            kept, joined = self._collect(self.rows.sweep(tick))
+        else:
+            found = self.whole(tick)
+            kept = _of_tree(found["kept"])
+            joined = [_of_tree(found["joined"][str(i)]) for i in range(len(self.partitions))]
+        for parts, coded in zip(joined, self._coded(kept), strict=True):
+            yield _joined([*parts, coded]) if parts else coded
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the scores of some rows, joined where that makes them fewer."""
+        kept, joined = self._collect(swept)
+        if (fewer := self._fewer(kept)) is not None:
+            kept = []
+            joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
+        trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
+        return {"kept": _as_tree(kept), "joined": trees}
+
+    def _collect(self, swept: Swept) -> tuple[list[Found], list[list[Weighted]]]:
+        """Return scores as found, and those of each partition after joining."""
+        joined: list[list[Weighted]] = [[] for _ in self.partitions]
+        kept: list[Found] = []
+        waiting = 0
+        for rows, found in swept:
+            inside = self._inside(rows, found)
+            if self.keep is not None:
+                these = self.keep(*inside)
+                inside = tuple(x[these] for x in inside)
+            kept.append(inside)
+            waiting += len(inside[0])
+            if waiting > COLLECT:
+                for parts, coded in zip(joined, self._coded(kept), strict=True):
+                    parts[:] = [_joined([*parts, coded])]
+                kept, waiting = [], 0
+        return kept, joined
+
+    def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
+        """Return the joined scores of each partition if they take fewer bytes; else None."""
+        values = np.concatenate([np.empty(0, self.dtype), *(found[0] for found in kept)])
+        bytes_kept = sum(x.nbytes for found in kept for x in found)
+        of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
+        most = bytes_kept // (of_each * len(self.partitions))
+        if len(values) <= FEW or len(np.unique(values)) > most:
+            return None
+        joined = [_joined([coded]) for coded in self._coded(kept)]
+        return joined if of_each * sum(len(x[0]) for x in joined) < bytes_kept else None
+
+    def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
+        """Yield the distinct scores collected for each partition, in increasing order."""
+        none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
+        values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
+        order = np.argsort(values)
+        values, row, position = values[order].astype(np.float64), row[order], position[order]
+        for one in self.partitions:
+            yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
+
+    def _inside(self, rows: slice, found: FoldRows) -> Found:
+        """Return the impostor scores of some rows in windows, with rows and positions."""
+        windows, values, chunks = self.windows, found.values, numba.get_num_threads()
+        if not len(windows.upto):
+            return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
+        of_chunk = -(-len(values) // chunks) * values.shape[1]
+        room = min(of_chunk, windows.scores)
+        out = np.empty((chunks, room), dtype=values.dtype)
+        place = np.empty((chunks, room, 2), dtype=np.int32)
+        filled = np.empty(chunks, dtype=np.int64)
+        fold = self.partitions[0].probe[rows]
+        kernel.collect_scores(
+            found, fold if len(windows.first) > 2 else np.zeros_like(fold), windows.first,
+            windows.above, windows.upto, out, place, filled,
+        )  # fmt: skip
+        kept = np.arange(room) < filled[:, None]
+        row, position = place[kept].T
+        return out[kept], row + np.int32(rows.start), position
+
+
+def _joined(parts: Sequence[Weighted]) -> Weighted:
+    """Join equal scores of the same pair of folds."""
+    values, code, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not len(values):
+        return values, code, weights
+    order = np.lexsort((code, values))
+    values, code, weights = values[order], code[order], weights[order]
+    new = np.append(True, (values[1:] != values[:-1]) | (code[1:] != code[:-1]))
+    starts = np.flatnonzero(new)
+    return values[starts], code[starts], np.add.reduceat(weights, starts)
+
+
+def _as_tree(found: Sequence[Found]) -> dict[str, ConcatenatedRows]:
+    """Return triples of arrays, concatenated, as counts of a block of rows."""
+    if not found:
+        return {str(i): ConcatenatedRows() for i in range(3)}
+    return {str(i): ConcatenatedRows.of(np.concatenate([x[i] for x in found])) for i in range(3)}
+
+
+def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
+    """Return the triples of arrays of all blocks of rows."""
+    return list(zip(*(tree[str(i)].arrays for i in range(3)), strict=True))
+
+
+# Rows looked at beforehand to place the cells.
+SAMPLE_ROWS = 16
+
+# Scores to collect, and as a proportion of all, beyond which everything is counted once more, in
+# finer cells where the points lie: counting is cheap, sorting is not.
+REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
+
+
+class FoldSweep:
+    """Counts the attempts of verification by the folds of probe and gallery template.
+
+    Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
+    subject in the gallery must be in one fold.
+
+    Attributes
+    ----------
+    edges : float64 array, shape (bins,)
+        Upper edges of the bins, the last one infinite.
+    total : int64 array, shape (bins,)
+        All impostor scores in each bin.
+    genuine : float64 array
+        All genuine scores, increasing.
+    """
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        templates: str,
+        fusion: str,
+        codes: Sequence[tuple[np.ndarray, np.ndarray]],
+        partition: type[DivisionIntoFolds] = DivisionIntoFolds,
+    ):
+        self.rows = FoldRowReader(reader, templates, fusion)
+        gallery = reader.gallery
+        self.partitions = []
+        for probe, fold in codes:
+            fold = fold if gallery.order is None else fold[gallery.order]
+            if templates == "multi":
+                fold = fold[gallery.starts[:-1]]
+            self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))
+        self.number = cells_for(self.partitions)
+        self.grid = self._first_grid()
+        self.genuine = np.empty(0)
+        self.edges = np.append(self.grid.edges[:-1], np.inf)
+
+    def _first_grid(self) -> CellGrid:
+        """Place the cells by a sample of the rows, with a margin around it."""
+        sample = self.rows.sample(SAMPLE_ROWS)
+        ranges = [finite_range(*found[:3]) for found in sample]
+        self.dtype = sample[0].values.dtype
+        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        return self._grid_for(low, high, 3 * self.number // 4)
+
+    def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
+        """Return cells, `number` of which cover the range, as far as they are exact.
+
+        The outermost ones are open.
+        """
+        low, high = (low, high) if low <= high else (0.0, 0.0)
+        info = np.finfo(self.dtype)
+        exponent = max(cell_exponent(low, high, number), int(info.minexp) + 3)
+        most = int(info.maxexp) - 33
+        while exponent < most:
+            grid = self._around(low, high, exponent)
+            if grid.exact_in(self.dtype):
+                return grid
+            exponent += 1
+        return CellGrid(most, -1, 3)
+
+    def _around(self, low: float, high: float, exponent: int) -> CellGrid:
+        first, last = cell_of(low, exponent), cell_of(high, exponent)
+        margin = max(2, self.number - (last - first + 1))
+        return CellGrid(exponent, first - margin // 2 - 1, last - first + 1 + margin)
+
+    # -- counting
+
+    def count(self, tick: Tick | None = None) -> None:
+        """Count all pairs, and gather the genuine scores."""
+        from_memory = self.rows.from_memory
+        late = from_memory and engine() is None  # or the rows of a failed attempt show twice
+        work = CountPass(self.rows, self.partitions, self.grid)
+        found = work.whole(None if late else tick)
+        genuine, row, position = (found["genuine"][str(i)].array() for i in range(3))
+        if from_memory:
+            if found["failed"] or len(genuine) < self._expected():
+                self.rows.from_memory = False  # the reader knows what failed comparisons are
+                self.count(tick)
+                return
+            if tick is not None and late:
+                tick(self.rows.scores.shape[0])
+        order = np.argsort(genuine)
+        self.genuine = genuine[order].astype(np.float64)
+        for i, one in enumerate(self.partitions):
+            one.pair = one.pairs_of(row[order], position[order])
+            one.counts = found["counts"][str(i)]
+        self.total = found["total"]
+
+    def _expected(self) -> int:
+        """Return the number of genuine scores if no comparison has failed."""
+        gallery = self.rows.reader.gallery
+        return int(
+            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.self_position >= 0).sum()
+        )
+
+    def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
+        """Return the attempts of a part, as far as they have been counted."""
+        inside = partition.has(part, partition.pair)
+        return Attempts(
+            self.genuine[inside], self.edges, partition.counts[int(part.inside), part.fold]
+        )
+
+    # -- collecting
+
+    def narrow(self, wanted: np.ndarray) -> bool:
+        """Divide wanted bins with too many scores to collect; return whether any was divided."""
+        most = max(REFINE, REFINE_SHARE * self.total.sum())
+        if not wanted.any() or self.total[wanted].sum() <= most:
+            return False
+        first, last = np.flatnonzero(wanted)[[0, -1]]
+        low, high = (float(self.edges[first - 1]) if first else -np.inf), float(self.edges[last])
+        ends = low, high
+        if not np.isfinite(ends).all():
+            extent = RangePass(self.rows, self.partitions).whole(None)["extent"]
+            low, high = max(low, extent.low), min(high, extent.high)
+        narrower = self._grid_for(low, high, self.number)
+        if low >= high or narrower.exponent >= self.grid.exponent:
+            return False
+        self.grid = narrower
+        found = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
+        edges = narrower.edges[:-1]
+        between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
+        divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
+        for i, one in enumerate(self.partitions):
+            one.counts = divided(one.counts, found["counts"][str(i)])
+        self.total = divided(self.total, found["total"])
+        self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
+        return True
+
+    def collect(
+        self, wanted: np.ndarray, tick: Tick | None = None, keep: Keep | None = None
+    ) -> Iterator[Weighted]:
+        """Yield the impostor scores in some bins for each partition, in increasing order.
+
+        `wanted` flags the bins, or has a row of flags for each fold of the probe in the first
+        partition. Of the scores collected, `keep` says which are kept.
+        """
+        windows = self._windows(np.atleast_2d(wanted))
+        work = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
+        yield from work.collected(tick)
+
+    def _windows(self, wanted: np.ndarray) -> RowWindows:
+        """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""
+        ends = [runs_of(flags) for flags in wanted]
+        first, last = (np.concatenate(side) for side in zip(*ends, strict=True))
+        above = np.where(first > 0, self.edges[first - 1], np.nan)
+        return RowWindows(
+            np.concatenate([[0], np.cumsum([len(one) for one, _ in ends])]),
+            rounded_down(above, self.dtype),
+            rounded_down(self.edges[last], self.dtype),
+            int(self.total[wanted.any(axis=0)].sum()),
+        )
+
+
+def _divided(old: np.ndarray, new: np.ndarray, bins: slice, between: np.ndarray) -> np.ndarray:
+    """Return counts of bins along the last axis, some divided at the ends of other bins.
+
+    The new counts are of all scores; `between` are the new bins that end inside the old ones.
+    """
+    before = old[..., : bins.start].sum(axis=-1, keepdims=True)
+    inside = old[..., bins].sum(axis=-1, keepdims=True)
+    reached = np.cumsum(new, axis=-1)[..., between]
+    parts = np.diff(np.concatenate([before, reached, before + inside], axis=-1), axis=-1)
+    return np.concatenate([old[..., : bins.start], parts, old[..., bins.stop :]], axis=-1)

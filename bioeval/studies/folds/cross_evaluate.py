@@ -1,0 +1,645 @@
+"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test.
+
+:func:`cross_evaluate`, and the evaluation of protocol cards with folds.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval import partition
+from bioeval.base.engine import Client, computed_by, refuse_engine
+from bioeval.base.errors import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    bad_choice,
+    counted,
+)
+from bioeval.base.kinds import Kind
+from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
+from bioeval.partition.base import Splitter, SplitterLike
+from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
+from bioeval.results.identification import ImpostorProbes
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.embeddings import Metric
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.calibration.calibrator import transforms_scores
+from bioeval.studies.folds.folds import (
+    TrainedSystem,
+    TransformedScores,
+    add_attacks,
+    assured_folds,
+    attacked_scores,
+    attempts_by_subject,
+    evaluate_by_parts,
+    evaluate_fitted,
+    require_attack_folds,
+    require_attacks,
+    verify,
+)
+from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.options import (
+    Assurance,
+    FoldInterval,
+    FoldOptions,
+    FoldTask,
+    parse_ranks,
+)
+from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
+from bioeval.studies.folds.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
+from bioeval.studies.thresholds.assured import require_named_people
+from bioeval.studies.thresholds.promise import AssuranceRule
+from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.identification_job import PlainTies, RankUnit
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import Templates
+
+
+@leaves_out_attacks
+@distributable
+def cross_evaluate(
+    data: Any,
+    splitter: SplitterLike,
+    *,
+    y: Any = None,
+    meta: Any = None,
+    task: FoldTask = "verification",
+    threshold: Any = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    ranks: Sequence[int] = (1, 5, 10),
+    rank_unit: RankUnit = "template",
+    ties: PlainTies = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    estimator: Any = None,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    claims: ClaimSampler | None = None,
+    attack: str | None = None,
+    assure: float | None = None,
+    assurance: AssuranceRule = "estimated",
+    far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] = (),
+    interval: FoldInterval = "nadeau-bengio",
+    confidence: float = 0.95,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Choose a threshold on the training part of each fold and judge it on the test part.
+
+    A training pair has both templates in the training part, a test pair both in the test part;
+    pairs across the two parts are not used. All folds of a partition are counted in one
+    sweep over the scores.
+
+    Parameters
+    ----------
+    data : Scores, mapping of str to Scores, or array_like of shape (n, f)
+        Scores of any layout; with an `estimator` of scores, a mapping for :class:`bioeval.Fusion`;
+        with another `estimator`, the features of n samples.
+    splitter : splitter
+        Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts. Of
+        ``TrainValidationTest`` the threshold is chosen on the validation part. ``Experiment``
+        divides both parts into gallery and probes as well. Of a list of pairs
+        a splitter by subject divides the subjects, and a pair is in a part with both of them;
+        other splitters divide the pairs.
+    y : sequence of hashable, shape (n,), optional
+        The subject of each sample, with `estimator`.
+    meta : mapping of str to sequence, optional
+        Metadata of the samples, with `estimator`, where the splitter needs them.
+    task : {"verification", "open_set", "closed_set"}
+        ``"closed_set"`` has no threshold; its curve is given for both parts.
+    threshold : float, str or tuple
+        ``"eer"``: the equal error rate. ``("far", x)``: the smallest FRR with FAR at most x;
+        ``("frr", x)``: the smallest FAR with FRR at most x. ``("cost", prior, c_miss, c_fa)``: the
+        least cost; ``"hter"`` is the cost (0.5, 1, 1). ``"accuracy"``: the largest accuracy, as in
+        LFW. A number t, or ``("fixed", t)``: t. Each is found exactly, at the scores of the
+        training part; of equals the strictest is taken. Also as a text: ``"far=0.001"``,
+        ``"far=0.1%"``, ``"far=1/1000"``. None: no threshold is chosen, and there are
+        only the operating points of each test part by itself, at `far_targets`.
+    templates, fusion
+        Of verification, as for :func:`bioeval.verification`.
+    ranks : sequence of int
+        The ranks of DIR and CMS.
+    rank_unit, fusion, ties, impostors
+        Of identification, as for :func:`bioeval.open_set`; not with ``"expected"`` ties.
+    estimator : estimator, optional
+        A transformer in scikit-learn's form. In each fold a clone is fitted on the training
+        samples and their subjects alone; both parts are transformed and compared by `metric`.
+        :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
+        to the training scores alone, and both parts of the scores are transformed.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
+    claims : ClaimSampler, optional
+        Of verification: claims drawn anew for each part, in place of all.
+    attack : str, optional
+        Of verification of a matrix: the metadata column of the attack instrument species, as for
+        :func:`bioeval.vulnerability`. Bona fide templates are divided, and thresholds chosen on
+        them; an attack is tested in the folds that test its target, against the target's templates
+        there. None: attack presentations are left out.
+    assure : float, optional
+        A confidence, such as 0.95, of verification with a FAR target: find on each training part a
+        stricter threshold as well, whose FAR is at most the target in people like these with this
+        confidence, and judge it on the test part.
+    assurance : {"estimated", "guaranteed"}
+        As for :func:`study_threshold`. Where the people of the two sides differ, the assurance is
+        for other galleries, too, since the test part has another.
+    far_targets : sequence of float, optional
+        Also find the operating points of each test part by itself, at the scores of that part:
+        ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment`` or FRR targets,
+        0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
+    frr_targets : sequence of float
+        Of verification, also ``far_at_frr`` of each test part by itself at these FRR targets.
+    interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
+            "subject-bootstrap-logit"}
+        ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
+        quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
+        which is no confidence interval for other subjects. The others, of verification:
+        of the pooled rate on the test parts, by resampling subjects while each fold keeps its
+        threshold; there are none of the training parts then.
+    confidence : float
+        Of the interval.
+    replicates, random_state
+        Of the resampling.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
+    client, checkpoint
+        As for :func:`tally`: of scores, without an `estimator`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``repeat, fold``: the ``threshold`` that was chosen, in the units of the scores; rates
+        ``far frr gar grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts
+        ``fa fr ga gr`` and attempts of the test part; the same of the training part with
+        ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
+        subject ``crossing_pairs``, which have one subject in the test part and are not used; of
+        an experiment with galleries, where pairs are excluded, ``reduced_galleries``: the probes
+        with fewer templates of their subject to be compared with than are enrolled; of
+        drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
+        and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
+        ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
+        training part, too (the attribute ``seen`` says what is fitted there), with their counts;
+        with `attack` ``iapar_max iapar_pooled riapar`` and ``ia attack_attempts`` of the test part,
+        and over ``species`` ``iapar_of_species``.
+        Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
+        ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
+        interval), and ``"folds"``, the number of folds in which it is defined; of the training
+        parts ``"train_mean"`` and so on. :func:`bioeval.stats.former_names` gives each a variable.
+        With `assure`, ``assured_threshold``,
+        ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
+        training part) and ``assured_reason`` (why none can be promised; then it is NaN) over
+        ``repeat, fold``, ``assured_far`` and ``assured_frr`` of all attempts with counts and
+        summaries as for ``far``, also with ``train_`` before the name, and ``assured_refused``,
+        the number of folds without a promise. The attribute ``subjects_in_both_parts`` is the
+        largest number of test subjects that a fold trained on as well: 0 where test subjects are
+        new. Of verification by log-likelihood ratios that an
+        estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
+        class has no attempt is NaN, is left out of the mean, and is counted.
+
+    Warns
+    -----
+    BioevalWarning
+        Where a splitter that is not of :mod:`bioeval.partition` has the same subjects in training
+        and test; the results of every splitter say so in their ``warnings``.
+
+    Raises
+    ------
+    DataError
+        Bad options; or the splitter cannot divide these samples.
+    ProtocolError
+        If the scores cannot support it: no labels, order-only scores, identification in pairs.
+
+    Notes
+    -----
+    Definitions: ``docs/cross-evaluation.md``. Nadeau, C., Bengio, Y. (2003). Inference for the
+    generalization error. *Machine Learning* 52, 239-281.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
+    >>> ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.01))
+    >>> ds.far.sizes
+    Frozen({'repeat': 1, 'fold': 4})
+    >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
+    array([0.0099, 0.0059])
+    """
+    rule = NO_RULE if threshold is None else parse_rule(threshold)
+    at_frr = check_frr_targets(frr_targets)
+    if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
+        far_targets = FAR_TARGETS
+    options = FoldOptions(
+        task=task,
+        rule=rule,
+        templates=templates,
+        fusion=fusion,
+        ranks=parse_ranks(ranks),
+        rank_unit=rank_unit,
+        ties=ties,
+        impostors=impostors,
+        interval=interval,
+        far_targets=None if far_targets is None else check_far_targets(far_targets),
+        frr_targets=at_frr,
+        claims=claims,
+        assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
+    )
+    confidence = check_confidence(confidence)
+    if attack is not None:
+        require_attacks(options)
+        if estimator is not None:
+            raise ProtocolError(f"{Argument('attack')} is for scores, not with estimator=")
+        attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
+        data, options = attacks.bona_fide, replace(options, attacks=attacks)
+    resampling = None
+    if interval in BOOTSTRAPS:
+        resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
+        _check_people(data, options, estimator)
+    if estimator is None:
+        scores = _as_scores(data, y, meta)
+        return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
+    if claims is not None:
+        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
+    if assure is not None:
+        raise ProtocolError(
+            f"{Argument('assure')} is for scores that do not depend on the training part; with "
+            "estimator= they were fitted to the people of that part, and the FAR of other "
+            "people is another"
+        )
+    transforms = transforms_scores(estimator)
+    if transforms:
+        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
+    _check_choice(splitter, options)
+    refuse_engine("estimator")
+    system: TrainedSystem | TransformedScores
+    with computed_by(None):  # each fold has scores of its own
+        if transforms:
+            system = TransformedScores(data, splitter, estimator)
+            for scores in system.systems.values():
+                check_task(scores, options)
+            if options.task != "verification":
+                options = options.with_role(splitter, system.first)
+        else:
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+            options = options.with_role(splitter)
+        found, about = evaluate_fitted(system, options, progress)
+    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
+    made.attrs["sizes_are_of"] = system.unit
+    note_subjects_in_both([made], system.plan, system, splitter)
+    _note_seen(made, options, estimator)
+    return made
+
+
+def evaluate_tasks(
+    scores: Scores,
+    splitter: Any,
+    tasks: Sequence[FoldOptions],
+    confidence: float,
+    resampling: IntervalOptions | None,
+    progress: Progress | None,
+) -> list[xr.Dataset]:
+    """Evaluate several tasks in the same splits of scores."""
+    tasks = [replace(options, kind=scores.kind) for options in tasks]
+    for options in tasks:
+        check_task(scores, options)
+        _check_choice(splitter, options)
+    plan, sides = plan_of_scores(scores, splitter)
+    for options in tasks:
+        if options.attacks is not None and not isinstance(sides, SplitSides):
+            require_attack_folds(options.attacks, splitter)
+    reader = BlockReader(scores)
+    tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
+    if plan.by_parts or any(options.claims is not None for options in tasks):
+        evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
+    else:
+        evaluated = [
+            verify(reader, plan, sides, options, progress).folds
+            if options.task == "verification"
+            else evaluate_by_parts(plan, sides, [options], reader.about, progress)[0]
+            for options in tasks
+        ]
+    reader.note_failure_codes()
+    unknown = are_pairs(scores) and not scores.knows_subjects
+    datasets = []
+    for options, found in zip(tasks, evaluated, strict=True):
+        resampled: list[PooledRates] = []
+        if options.assurance is not None:
+            _assure(sides, plan, found, options)
+        if options.attacks is not None:
+            add_attacks(found, plan, sides, options)
+        if resampling is not None:
+            at = [lambda fold: (fold.defined, fold.threshold)]
+            if options.assurance is not None:
+                at.append(lambda fold: (fold.assured.defined, fold.assured.found.threshold))
+            for threshold_of in at:
+                resampled.append(PooledRates(scores.subjects.tolist(), resampling))
+                with threads_for(scores):
+                    for place, fold in found.items():
+                        part = sides.views(plan.split(*place))[1]
+                        defined, own = threshold_of(fold)  # each part is judged at its own
+                        if defined and part is not None:
+                            how = options.templates, options.fusion
+                            resampled[-1].add(attempts_by_subject(part, *how), own)
+        made = fold_dataset(
+            found, plan.shape, reader.about, options, splitter, confidence, resampled
+        )
+        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+        if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
+            made.attrs["experiment"] = _divided(plan, sides)
+            if splitter.has_galleries and scores.exclude:
+                left = ReducedGalleries(plan.shape)
+                for place in plan.places:
+                    left.add(place, sides.between(*plan.split(*place).sides[1]))
+                made = left.added_to(made, CROSS)
+        _note_seen(made, options)
+        datasets.append(made)
+    note_subjects_in_both(datasets, plan, sides, splitter)
+    return datasets
+
+
+def note_subjects_in_both(
+    made: Sequence[xr.Dataset],
+    plan: SplitPlan,
+    sides: SplitSides | PairSides | TrainedSystem | TransformedScores,
+    splitter: Any,
+) -> None:
+    """Record how many test subjects are also in training parts, and warn if any are.
+
+    A splitter of this package says by its name that it divides samples; of others a
+    :class:`BioevalWarning` is issued as well.
+    """
+    shared = [sides.subjects_in_both(plan.split(*place)) for place in plan.places]
+    numbers = [n for n in shared if n is not None]
+    if not numbers:
+        return
+    for dataset in made:
+        dataset.attrs["subjects_in_both_parts"] = max(numbers)
+    if not max(numbers):
+        return
+    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
+    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
+    found = (
+        f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
+        f"(in {folds}): the rates are not those of new people"
+    )
+    said = f"{found}. Divide by subject, as SubjectKFold does"
+    for dataset in made:
+        before = str(dataset.attrs["warnings"])
+        if isinstance(splitter, Experiment):
+            said = f"{found}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
+        dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
+    if not isinstance(splitter, Splitter | TrainValidationTest | Experiment):
+        warnings.warn(said, BioevalWarning, stacklevel=2)
+
+
+def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:
+    """Record why the rates of seen and of unseen subjects may differ if there are both."""
+    if "frr_seen" not in made:
+        return
+    chosen = options.rule.name not in ("fixed", NO_RULE.name)
+    fitted = [] if estimator is None else [type(estimator).__name__]
+    fitted += ["the threshold"] * chosen
+    parts = " and ".join(fitted) or "nothing"
+    made.attrs["seen"] = (
+        f"{'only ' * (len(fitted) == 1)}{parts} {'are' if len(fitted) > 1 else 'is'} fitted on the "
+        "training part"
+        + ("" if estimator else ": the scores are the same without it, so that any other "
+           "difference between seen and unseen subjects is due to who they are")
+    )  # fmt: skip
+
+
+def _divided(plan: SplitPlan, sides: SplitSides) -> str:
+    """Return in words how the test parts of an experiment are divided."""
+    parts = [plan.split(*place).sides[1] for place in plan.places]
+    if any(probes is gallery for probes, gallery in parts):
+        return "templates of a part are all compared with each other"
+    enrolled, templates, others = (
+        span([number(*part) for part in parts])
+        for number in (
+            lambda _, gallery: sides.subjects_in(gallery),
+            lambda _, gallery: len(gallery),
+            lambda probes, gallery: (
+                sides.subjects_in(np.append(probes, gallery)) - sides.subjects_in(gallery)
+            ),
+        )
+    )
+    return (
+        f"each test part: {enrolled} subjects enrolled with {templates} templates in all, "
+        f"{others} not enrolled"
+    )
+
+
+def _check_choice(splitter: Any, options: FoldOptions) -> None:
+    """Raise if an experiment chooses a threshold and has no part to choose it on."""
+    if options.task != "closed_set" and options.rule == NO_RULE:
+        if options.far_targets is None or options.interval in BOOTSTRAPS:
+            raise ProtocolError(
+                "without a threshold there are only the operating points of each test part: give "
+                f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
+            )
+        return
+    needs = options.task != "closed_set" and options.rule.name != "fixed"
+    if needs and isinstance(splitter, Experiment) and not splitter.chooses:
+        raise ProtocolError(
+            f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
+            f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
+            f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
+            'rule = "none" chooses none'
+        )
+
+
+def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
+    """Raise unless subjects can be resampled: the task is verification, the subjects known."""
+    if options.task != "verification" or estimator is not None:
+        what = f"{options.task_name} in folds" if estimator is None else "trained systems"
+        raise ProtocolError(
+            f"{Argument('interval', options.interval)} in folds is for verification of scores; "
+            f"for {what} give {Argument('interval', 'nadeau-bengio')}"
+        )
+    if isinstance(data, Scores):
+        require_people(data, options.interval)
+
+
+def _assure(
+    sides: SplitSides | PairSides,
+    plan: SplitPlan,
+    found: Mapping[tuple[int, int], Fold],
+    options: FoldOptions,
+) -> None:
+    """Find the assured threshold of each fold."""
+    assert options.assurance is not None
+    parts = {place: sides.views(plan.split(*place)) for place in found}
+    made = assured_folds(parts, options.assurance, options.templates, options.fusion)
+    for place, fold in found.items():
+        fold.assured = made[place]
+
+
+def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
+    if not isinstance(data, Scores):
+        raise DataError(
+            f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="
+        )
+    for name, value, own in (("y", y, "labels"), ("meta", meta, "metadata")):
+        if value is not None:
+            raise DataError(
+                f"{name} is given with Scores, but these have {own} of their own; leave {name} out"
+            )
+    return data
+
+
+def check_task(scores: Scores, options: FoldOptions) -> None:
+    """Raise unless the scores support the task."""
+    if options.claims is not None and are_pairs(scores):
+        raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+    if options.task != "closed_set":
+        require_values(scores, f"{options.task_name} in folds")
+    if are_pairs(scores):
+        if options.task != "verification":
+            raise ProtocolError(
+                f"{options.task} needs a gallery to search; a list of pairs supports verification"
+            )
+        if options.templates == "multi":
+            require_subjects(scores, "multi-template")
+    if options.assurance is not None:
+        require_named_people(scores, "an assured threshold")
+
+
+def splitter_of(card: Protocol, scores: Scores) -> Any:
+    """Return the splitter of a card with folds."""
+    given = card.partition
+    if given is None:
+        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
+    if given.by == "given-folds":
+        return _predefined(card.name, given.column, scores)
+    options = given.options()
+    if given.by == "experiment":
+        options["gallery_templates"] = _enrolled(given.gallery_templates, scores)
+    if given.by == "sample-folds":
+        options["stratify"] = given.stratify or "subject"
+    return getattr(partition, PARTITIONS[given.by].splitter)(**options)
+
+
+def _enrolled(templates: Any, scores: Scores) -> Any:
+    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
+    if not isinstance(templates, str):
+        return templates
+    column, _, given = templates.partition("=")
+    meta = SplitSides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    words = given.split(",")
+    values = [x for x in dict.fromkeys(meta[column].tolist()) if str(x) in words]
+    return {column: values or words}
+
+
+def _predefined(card: str, column: str | None, scores: Scores) -> Any:
+    if are_pairs(scores):
+        if scores.pair_folds is None:
+            raise DataError(
+                f"protocol {card} takes the folds as given, but these pairs have none; give "
+                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
+            )
+        return PredefinedPairFolds(scores.pair_folds)
+    meta = SplitSides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    return PredefinedFolds(meta[column])
+
+
+def evaluate_folds(
+    scores: Scores,
+    card: Protocol,
+    far_targets: Any,
+    frr_targets: Any = (),
+    *,
+    progress: Progress | None = None,
+) -> dict[str, xr.Dataset]:
+    """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
+    from bioeval.evaluation.plan import compared_scores
+
+    attacked, scores = scores.attacked, compared_scores(scores, card)
+    if card.verification is not None and card.verification.attempts is not None:
+        raise ProtocolError(
+            f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
+            "it out, or take a card without folds"
+        )
+    uncertainty = card.uncertainty or Uncertainty()
+    threshold = card.threshold or Threshold()
+    rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
+    assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
+    if assurance is not None and card.verification is None:
+        raise ProtocolError(
+            f"{Argument('assure')} is for the FAR of verification, and protocol {card.name} has "
+            "no verification; leave it out"
+        )
+    make = partial(
+        FoldOptions,
+        rule=rule,
+        ranks=parse_ranks(card.report.ranks),
+        interval=uncertainty.interval,
+        far_targets=check_far_targets(far_targets),
+    )
+    drawn = card.claims
+    claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    nodes: dict[str, FoldOptions] = {}
+    attacks = None
+    if card.attacks is not None:
+        given = scores if attacked is None else compared_scores(attacked, card)
+        attacks, _ = attacked_scores(given, card.attacks.species, None)
+        scores = attacks.bona_fide
+    if card.verification is not None:
+        for templates in card.verification.templates:
+            nodes[f"folds/verification/{templates}"] = make(
+                task="verification", templates=templates, fusion=card.verification.fusion,
+                claims=claims, assurance=assurance, attacks=attacks,
+                frr_targets=check_frr_targets(frr_targets),
+            )  # fmt: skip
+            if attacks is not None:
+                require_attacks(nodes[f"folds/verification/{templates}"])
+    for name, task in card.tasks.items():
+        if name != "verification":
+            used = ("rank_unit", "fusion", "ties", "impostors")
+            options = {option: task[option] for option in used if hasattr(task, option)}
+            nodes[f"folds/{name}"] = make(task=name, **options)
+    resampling = None
+    if uncertainty.interval in BOOTSTRAPS:
+        resampling = IntervalOptions.parse(
+            uncertainty.interval, uncertainty.confidence, REPLICATES, 0
+        )
+        require_people(scores, uncertainty.interval)
+    found = evaluate_tasks(
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence,
+        resampling, progress,
+    )  # fmt: skip
+    for dataset in found:
+        dataset.attrs["protocol"] = card.name
+    return dict(zip(nodes, found, strict=True))

@@ -1,0 +1,667 @@
+"""Folds over a matrix, over pairs or part by part; attacks, assured thresholds, estimators."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_callable
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
+from bioeval.base.progress import report, reporter, stage
+from bioeval.evaluation.ticker import ticker
+from bioeval.partition import ClaimSampler, PredefinedPairFolds
+from bioeval.partition.base import LabelCodes
+from bioeval.results.dataset import rate
+from bioeval.scores.blocks import BlockReader, Progress, as_row
+from bioeval.scores.embeddings import as_embeddings, kind_of_metric
+from bioeval.scores.labels import as_labels, digest
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.pairs import PairScores
+from bioeval.scores.provenance import Provenance, describe
+from bioeval.stats.options import BOOTSTRAPS
+from bioeval.studies.attacks.counts import attack_attempts
+from bioeval.studies.attacks.scores import AttackedScores, parted
+from bioeval.studies.calibration.calibration import LOG_ODDS
+from bioeval.studies.calibration.counts import LOG2, count_for_calibration
+from bioeval.studies.folds.counts import FoldSweep, Subset
+from bioeval.studies.folds.options import Assurance, FoldOptions
+from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
+from bioeval.studies.folds.results import AssuredFold, Fold
+from bioeval.studies.folds.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
+from bioeval.studies.fusion.fusion import require_systems
+from bioeval.studies.sites.judged import (
+    Judged,
+    counted_at,
+    judge_all,
+    judge_folds,
+    judge_listed,
+    judge_two,
+)
+from bioeval.studies.summaries.counts import IndexSet
+from bioeval.studies.thresholds.assured import Assured, assured_threshold
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.threshold_rules import ChosenThreshold
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_job import VerificationJob
+
+
+def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[AttackedScores, Any]:
+    """Return bona fide presentations and attacks, and what divides the former.
+
+    Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
+    """
+    found = parted(scores, None, column)
+    bona_fide: Any = found.bona_fide  # of a list of pairs they are PairScores
+    attacks: Any = found.attacks
+    if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
+        folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
+        if len(folds) == scores.shape[0]:
+            attacks.pair_folds = folds[found.attack_rows]
+            folds = folds[found.bona_fide_rows]
+        bona_fide.pair_folds = folds
+        splitter = PredefinedPairFolds(
+            folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
+        )
+    return found, splitter
+
+
+def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
+    """Raise unless the folds of a list of pairs are given, for its attacks as well."""
+    if not isinstance(splitter, PredefinedPairFolds):
+        raise ProtocolError(
+            f"{Argument('attack')} in folds of a list of pairs needs the fold of each attack; give "
+            'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
+            "target for each attack"
+        )
+    attacks: Any = parts.attacks
+    bona_fide: Any = parts.bona_fide
+    folds = attacks.pair_folds
+    if folds is None:
+        raise DataError(
+            f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
+            f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
+            "every pair"
+        )
+    if unknown := {*folds.tolist()} - {*bona_fide.pair_folds.tolist(), -1}:
+        raise DataError(
+            f"attacks are in the fold {min(unknown, key=str)!r}, but no bona fide pair is; "
+            "expected a fold that is tested"
+        )
+
+
+def require_attacks(options: FoldOptions) -> None:
+    """Raise :class:`ProtocolError` for options that attacks in folds do not have."""
+    if options.task != "verification":
+        raise ProtocolError(
+            f"{Argument('attack')} is for verification; the task is {options.task_name}"
+        )
+    if options.claims is not None:
+        raise ProtocolError(f"{Argument('attack')} does not go with drawn claims")
+    if options.interval in BOOTSTRAPS:
+        raise ProtocolError(
+            f"{Argument('interval', options.interval)} has no limits of attack rates in folds; "
+            f"expected {Argument('interval', 'nadeau-bengio')} or 'quantile'"
+        )
+
+
+def add_attacks(
+    found: Mapping[tuple[int, int], Fold],
+    plan: SplitPlan,
+    sides: SplitSides | PairSides,
+    options: FoldOptions,
+) -> None:
+    """Add the attacks on enrolled people of each test part, against its gallery alone."""
+    parts = options.attacks
+    assert parts is not None
+    names = np.unique(parts.species)
+    how = {"templates": options.templates, "fusion": options.fusion}
+    for place, fold in found.items():
+        rows, columns = _tested_attacks(parts, plan.split(*place), sides)
+        ia, number = (np.zeros(len(names), dtype=np.int64) for _ in range(2))
+        if len(rows):
+            view = parts.attacks.select(probes=rows, gallery=columns)
+            here = replace(parts, attacks=view, species=parts.species[rows])
+            attempts = attack_attempts(here, None, how)
+            of = np.searchsorted(names, attempts.names)
+            number[of] = attempts.number
+            if fold.defined:
+                ia[of] = attempts.at_most(np.array([fold.threshold]))[0]
+        fold.counts |= {"ia": int(ia.sum()), "attack_attempts": int(number.sum())}
+        made = number if fold.defined else 0 * number
+        of_species = np.full(len(names), np.nan)
+        np.divide(ia, made, out=of_species, where=made > 0)
+        largest = float(np.fmax.reduce(of_species, initial=-np.inf))
+        largest = largest if made.any() else np.nan
+        frr = rate(np.array(fold.counts["fr"]), fold.counts["genuine_attempts"])
+        points = {"iapar_max": largest, "riapar": largest + float(frr)}
+        fold.points |= {**points, "iapar_of_species": of_species}
+
+
+def _tested_attacks(
+    parts: AttackedScores, split: Split, sides: SplitSides | PairSides
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the attacks of a test part, and its gallery; pairs have none."""
+    if isinstance(sides, PairSides):
+        bona_fide: Any = parts.bona_fide
+        attacks: Any = parts.attacks
+        tested = {*bona_fide.pair_folds[split.test].tolist()}
+        within = [fold in tested for fold in attacks.pair_folds.tolist()]
+        return np.flatnonzero(within), None
+    columns = sides.places(*split.sides[1])[1]
+    target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
+    return np.flatnonzero(np.isin(target, enrolled[columns])), columns
+
+
+# Partitions that share a look, times the pairs of folds of each.
+SHARED = 1 << 12
+
+# All data, among the repeats.
+ON_ALL = -1
+
+
+class Evaluated(NamedTuple):
+    """The folds by repeat and number, and with `on_all` a threshold chosen on all data."""
+
+    folds: dict[tuple[int, int], Fold]
+    on_all: Judged | None
+
+
+def verify(
+    reader: BlockReader,
+    plan: SplitPlan,
+    sides: SplitSides | PairSides,
+    options: FoldOptions,
+    progress: Progress | None,
+) -> Evaluated:
+    """Evaluate verification over a matrix or over listed pairs."""
+    if isinstance(sides, PairSides):
+        return _verify_pairs(plan, sides, options, progress)
+    return _verify_matrix(reader, plan, sides, options, progress)
+
+
+def _verify_matrix(
+    reader: BlockReader,
+    plan: SplitPlan,
+    sides: SplitSides,
+    options: FoldOptions,
+    progress: Progress | None,
+) -> Evaluated:
+    """Evaluate verification over a matrix, as many repeats together as memory allows."""
+    scores = sides.scores
+    judged: dict[int, list[Judged]] = {}
+    coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
+    if options.on_all:
+        coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))]
+    apart: list[int] = []
+    if sides.n < sides.templates:  # templates that are in every part have no code
+        apart = [repeat for repeat in coded if repeat != ON_ALL]
+    elif options.templates == "multi":
+        apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x[0])]
+    together = [repeat for repeat in coded if repeat not in apart]
+    most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    looks = [together[i : i + most] for i in range(0, len(together), most)]
+    tick = ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
+    for some in looks:
+        codes = [(coded[x][0][sides.probe], coded[x][0][sides.gallery]) for x in some]
+        sweep = FoldSweep(reader, options.templates, options.fusion, codes)
+        parts = [coded[x][1] for x in some]
+        judged |= zip(some, judge_folds(sweep, options.distance_rule, parts, tick), strict=True)
+    for repeat in apart:
+        splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
+        parts_of = (map(FoldSide, sides.views(split)) for split in splits)
+        judged[repeat] = [judge_parts(train, test, options) for train, test in parts_of]
+        tick(2 * scores.shape[0])
+    found: dict[tuple[int, int], Fold] = {}
+    for repeat, fold in plan.places:
+        sizes = sides.sizes(plan.split(repeat, fold))
+        found[repeat, fold] = Fold.of_judged(judged[repeat][fold], *sizes)
+    if options.far_targets is not None:
+        tests = ((place, sides.places(*plan.split(*place).sides[1])) for place in plan.places)
+        for place, chosen, attempts in counted_parts(scores, tests, [options]):
+            view = scores.select(*chosen) if all(map(len, chosen)) else None
+            test = FoldSide(view, counted=attempts)
+            listed = test.attempts(options) if test.listed else None
+            found[place].points = test.points(options, listed)
+    return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
+
+
+def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
+    """Return the fold of each sample, and the training and test part of each fold."""
+    if plan.codes is not None:
+        code = plan.codes[repeat]
+        number = plan.folds_of(repeat)
+        parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
+        return np.where(code < 0, number, code), parts
+    split = plan.split(repeat, 0)
+    code = np.full(n, 2, dtype=np.int64)
+    code[split.train], code[split.test] = 1, 0
+    return code, [(Subset(1), Subset(0))]
+
+
+def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
+    """Return some pairs as attempts; failed comparisons are left out."""
+    row = as_row(scores.values, scores.kind, scores.nan)[0]
+    index = index[row[index] == row[index]]
+    genuine = scores.genuine[index]
+    return Attempts.listed(row[index[genuine]], row[index[~genuine]])
+
+
+def _verify_pairs(
+    plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
+) -> Evaluated:
+    """Evaluate verification over listed pairs."""
+    progress = require_callable("progress", progress)
+    found: dict[tuple[int, int], Fold] = {}
+    for done, place in enumerate(plan.places, 1):
+        split = plan.split(*place)
+        parts = (sides.pairs_in(samples) for samples in (split.train, split.test))
+        train, test = (listed_attempts(sides.scores, pairs) for pairs in parts)
+        found[place] = fold_of_pairs(train, test, sides, split, options)
+        if progress is not None:
+            progress(done, len(plan.places))
+    if not options.on_all:
+        return Evaluated(found, None)
+    every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
+    return Evaluated(found, judge_listed(every, every, options.distance_rule))
+
+
+def fold_of_pairs(
+    train: Attempts, test: Attempts, sides: PairSides, split: Split, options: FoldOptions
+) -> Fold:
+    """Evaluate verification of listed pairs, from the attempts of the training and test part."""
+    both = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
+    made = fold_of(*both, sides.sizes(split), options)
+    if sides.by_subject:
+        made.counts["crossing_pairs"] = sides.crossing(split.test)
+    return made
+
+
+def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
+    """Return the verification attempts of some scores, by subject."""
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    return SubjectAttempts(job)
+
+
+Folds = dict[tuple[int, int], Fold]
+
+
+def evaluate_by_parts(
+    plan: SplitPlan,
+    sides: SplitSides | PairSides,
+    tasks: Sequence[FoldOptions],
+    about: Provenance,
+    progress: Progress | None,
+) -> list[Folds]:
+    """Evaluate several tasks in every split of a matrix."""
+    assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
+    found: list[Folds] = [{} for _ in tasks]
+    sampler = next((options.claims for options in tasks if options.claims is not None), None)
+    both = ((place, plan.split(*place).sides) for place in plan.places)
+    every = ((place, sides.places(*part)) for place, parts in both for part in parts)
+    counted = counted_parts(sides.scores, every, tasks)
+    for done, place in enumerate(plan.places, 1):
+        split = plan.split(*place)
+        train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
+        for options, folds in zip(tasks, found, strict=True):
+            folds[place] = fold_of(train, test, sides.sizes(split), options)
+        if progress is not None:
+            reporter(progress)(done, len(plan.places))
+    return found
+
+
+def parts_of(
+    scores: Scores,
+    counted: Iterator[tuple[Any, IndexSet, PartAttempts]],
+    sampler: ClaimSampler | None,
+    number: int,
+    about: Provenance,
+    seen: np.ndarray | None,
+) -> tuple[FoldSide, FoldSide]:
+    """Return the next training part and test part, with claims drawn for each.
+
+    `seen` flags the probes of the test part whose subjects are in the training part, too.
+    """
+    parts = []
+    for which, (_, chosen, attempts) in enumerate(itertools.islice(counted, 2)):
+        view = scores.select(*chosen) if all(map(len, chosen)) else None
+        claims = None
+        if sampler is not None and view is not None:
+            claims = sampler.draw(view, number, part=which)
+        parts.append(FoldSide(view, claims, about, attempts, seen=seen if which else None))
+    return parts[0], parts[1]
+
+
+def fold_of(train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+    """Evaluate a task: choose a threshold on one part, and judge it on the other."""
+    if options.task == "verification":
+        return _verified(train, test, sizes, options)
+    return _identified(train, test, sizes, options)
+
+
+def _verified(
+    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
+) -> Fold:
+    judged = judge_parts(train, test, options)
+    made = Fold.of_judged(judged, *sizes)
+    for prefix, part in (("", test), ("train_", train)):
+        if options.claims is not None:
+            unenrolled_probes = part.unenrolled_probes
+            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
+            made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
+    if test.seen is not None:
+        if test.seen.listed:
+            among = test.seen.attempts(options)
+        else:
+            assert test.seen.scores is not None  # a part without scores is listed
+            how = options.templates, options.fusion
+            among = counted_at(judged.chosen.threshold, test.seen.scores, *how)
+        made.counts |= _seen_counts(judged, among)
+    if options.far_targets is not None:
+        listed = judged.test if train.listed and test.listed else None
+        made.points = test.points(options, listed)
+    return made
+
+
+def _identified(
+    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
+) -> Fold:
+    trained, tested = train.searched(options), test.searched(options)
+    closed = options.task == "closed_set"
+    if closed:
+        made = Fold(np.inf, True, {}, *sizes)
+    else:
+        judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
+        made = Fold.of_judged(judged, *sizes)
+        if test.seen is not None:
+            made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
+    for prefix, part in (("", tested), ("train_", trained)) if closed else ():
+        made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
+        made.counts[f"{prefix}skipped"] = part.skipped
+    made = made.with_searches(trained, tested, options.ranks)
+    if options.far_targets is not None:
+        made.points = tested.points(options)
+    return made
+
+
+def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
+    """Return the attempts and errors of the seen subjects, and of the others in the test part."""
+    counts: dict[str, int] = {}
+    found = []
+    for attempts in (seen, judged.test):
+        errors = judged.chosen.counts(attempts) if judged.chosen.defined else (0, 0)
+        found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
+    names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
+    for name, one, every in zip(names, *found, strict=True):
+        counts |= {f"{name}_seen": one, f"{name}_unseen": every - one}
+    return counts
+
+
+def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged:
+    """Choose a threshold of verification on one part, and count both parts at it."""
+    rule = options.distance_rule
+    if train.listed and test.listed:
+        return judge_listed(train.attempts(options), test.attempts(options), rule)
+    args = rule, options.templates, options.fusion
+    if train.scores is not None and test.scores is not None:
+        return judge_two(train.scores, test.scores, *args)
+    only = train.scores if train.scores is not None else test.scores
+    assert only is not None  # neither part is too large to be listed where it is empty
+    both = judge_all(only, *args)
+    if train.scores is None:
+        return judge_listed(NOTHING, both.test, rule)
+    return Judged(both.chosen, both.train, NOTHING)
+
+
+class TrainedSystem:
+    """Features, their subjects, and an estimator to fit in each fold."""
+
+    unit = "subjects"
+
+    def __init__(
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
+    ):
+        self.kind = kind_of_metric(**compared_by)
+        if isinstance(features, Scores):
+            raise DataError(
+                "estimator is given with Scores of a finished system; give the features of "
+                "the samples, shape (n, f)"
+            )
+        self.features = as_embeddings(features, "data")
+        if y is None:
+            raise DataError("y is missing: the subject of each sample, to fit and to divide by")
+        n = len(self.features)
+        self.subjects = as_labels(y, "y")
+        if len(self.subjects) != n:
+            raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
+        for method in ("fit", "transform"):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
+                raise DataError(
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
+                    "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
+                )
+        self.estimator, self.metric = estimator, compared_by["metric"]
+        self.labels = LabelCodes(self.subjects, "y")
+        self.plan = plan_of(splitter, n, self.subjects, None, meta)
+
+    def subjects_in_both(self, split: Split) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return split.subjects_in_both(self.labels.codes)
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the scores of its test part."""
+        from sklearn.base import clone
+
+        samples = self.features[split.fitted], self.subjects[split.fitted]
+        fitted = clone(self.estimator).fit(*samples)
+        train, test = (self.scores(fitted, *part) for part in split.sides)
+        judged, sizes = FoldSide(test, seen=split.seen), split.sizes(self.labels.codes)
+        return fold_of(FoldSide(train), judged, sizes, options), test
+
+    def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some probes against a gallery; None if either is empty."""
+        if not len(probes) or not len(gallery):
+            return None
+        sides = [probes] if gallery is probes else [probes, gallery]
+        made = [
+            x
+            for side in sides
+            for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
+        ]
+        return Scores.from_embeddings(*made, metric=self.metric, kind=self.kind)
+
+    def about(self, scores: Scores | None) -> Provenance:
+        """Return the provenance of the results."""
+        names = frozenset(map(repr, self.labels.values.tolist()))
+        n, width = self.features.shape
+        origin = "" if scores is None else scores.origin
+        return Provenance(
+            name=type(self.estimator).__name__,
+            layout="all-against-all",
+            kind=self.kind,
+            nan="raise",
+            probes=n,
+            gallery_templates=n,
+            gallery_subjects=len(names),
+            probe_subjects=names,
+            enrolled_subjects=names,
+            fingerprints=(f"{n} samples, {width} features labels:{digest(self.subjects)}",),
+            origin=f"{self.estimator!r}; {origin}",
+        )
+
+
+class TransformedScores:
+    """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
+
+    def __init__(self, data: Any, splitter: Any, estimator: Any):
+        self.estimator = estimator
+        self._named = isinstance(data, Mapping)
+        if not self._named:
+            require_scores(data, "the data")
+        self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
+        first, *others = self.systems.values()
+        self.first = first
+        self.plan: SplitPlan
+        self.plan, sides = plan_of_scores(first, splitter)
+        self.sides: list[SplitSides | PairSides] = [sides]
+        for scores in others:
+            if isinstance(sides, PairSides) and are_pairs(scores):
+                self.sides.append(PairSides(scores, sides.by_subject))
+            else:
+                ids = sides.ids if isinstance(sides, SplitSides) else ()
+                self.sides.append(SplitSides(scores, ids))
+
+    @property
+    def unit(self) -> str:
+        """What the parts are numbers of."""
+        return "pairs" if are_pairs(self.first) and not self.first.knows_subjects else "subjects"
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return self.sides[0].subjects_in_both(split)
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the new scores of its test part."""
+        with warnings.catch_warnings():  # they are in the result, once
+            warnings.simplefilter("ignore", BioevalWarning)
+            return self._fold(split, options)
+
+    def _fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        from sklearn.base import clone
+
+        sides = self.sides[0]
+        fitted = clone(self.estimator).fit(
+            self._given([one.view(split.fitted) for one in self.sides], "training")
+        )
+        views = [one.views(split) for one in self.sides]
+        train, test = (self._transformed(fitted, [one[k] for one in views]) for k in (0, 1))
+        made = test if test is not None else train
+        options = options if made is None else replace(options, kind=made.kind)
+        if isinstance(sides, PairSides):
+            attempts = [
+                listed_attempts(part, np.arange(part.shape[0])) if are_pairs(part) else NOTHING
+                for part in (train, test)
+            ]
+            found = fold_of_pairs(attempts[0], attempts[1], sides, split, options)
+        else:
+            judged = FoldSide(test, seen=split.seen)
+            found = fold_of(FoldSide(train), judged, sides.sizes(split), options)
+        if options.task == "verification" and options.kind == "llr" and test is not None:
+            found.points |= _cost_of_ratios(test, options)
+        return found, test
+
+    def _given(self, views: list[Scores | None], part: str) -> Any:
+        there = [view for view in views if view is not None]
+        if len(there) < len(views):
+            raise DataError(f"the {part} part of a split has no scores to fit to")
+        return dict(zip(self.systems, there, strict=True)) if self._named else there[0]
+
+    def _transformed(self, fitted: Any, views: list[Scores | None]) -> Scores | None:
+        if any(view is None for view in views):
+            return None
+        found = fitted.transform(self._given(views, "test"))
+        require_scores(found, f"the result of {self.estimator!r}.transform")
+        return found
+
+    def about(self, made: Scores | None) -> Provenance:
+        """Return the provenance of the results."""
+        about = describe(self.first)
+        prints = [describe(scores).fingerprints for scores in self.systems.values()]
+        return replace(
+            about,
+            name=" + ".join(self.systems) or about.name,
+            kind=about.kind if made is None else made.kind,
+            fingerprints=tuple(sum(prints, ())),
+            origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
+        )
+
+
+def evaluate_fitted(
+    system: TrainedSystem | TransformedScores, options: FoldOptions, progress: Progress | None
+) -> tuple[dict[tuple[int, int], Fold], Provenance]:
+    """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
+    found: dict[tuple[int, int], Fold] = {}
+    about = None
+    places = system.plan.places
+    said: Counter[str] = Counter()
+    for done, place in enumerate(places, 1):
+        found[place], made = system.fold(system.plan.split(*place), options)
+        about = about or system.about(made)
+        if isinstance(system, TransformedScores) and made is not None:
+            said.update(made.remarks)
+        if progress is not None:
+            progress(done, len(places))
+    assert about is not None  # a plan has a split
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
+
+
+def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
+    """Return Cllr of a test part, and its minimum."""
+    counts = count_for_calibration(
+        scores, templates=options.templates, fusion=options.fusion, shifts=LOG_ODDS[_EVEN]
+    )
+    assert counts.genuine_loss is not None and counts.impostor_loss is not None
+    cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
+    pooled = counts.pooled
+    least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+    return {"cllr": cllr, "min_cllr": least}
+
+
+# Cllr is the cross-entropy at even odds.
+_EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
+
+
+@stage("assured thresholds")
+def assured_folds(
+    parts: Mapping[Any, tuple[Scores | None, Scores | None]],
+    assurance: Assurance,
+    templates: str,
+    fusion: str,
+) -> dict[Any, AssuredFold]:
+    """Find an assured threshold on each training part, and count both parts at it.
+
+    The gallery of a test part is of other people than that of the training part, so that a
+    threshold must hold for new galleries.
+    """
+    made = {}
+    for done, (place, (train, test)) in enumerate(parts.items(), 1):
+        found = Assured(reason="the training part has no attempts")
+        if train is not None:
+            found = assured_threshold(
+                train, assurance.target, assurance.confidence, assurance.rule,
+                templates=templates, fusion=fusion, new_gallery=True, interval=assurance.interval,
+            )  # fmt: skip
+        made[place] = AssuredFold(found, _counts(found, train, test, templates, fusion))
+        report(done, len(parts))
+    return made
+
+
+def _counts(
+    found: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
+) -> dict[str, int]:
+    """Return false accepts, false rejects and attempts of both parts; 0 where none is promised."""
+    counts: dict[str, int] = {}
+    for prefix, part in (("", test), ("train_", train)):
+        fa = fr = genuine = impostor = 0
+        if part is not None and not found.reason:
+            attempts = counted_at(found.threshold, part, templates, fusion)
+            fa, fr = ChosenThreshold(found.threshold, True).counts(attempts)
+            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+        counts |= {f"{prefix}fa": fa, f"{prefix}fr": fr, f"{prefix}ga": genuine - fr,
+                   f"{prefix}gr": impostor - fa, f"{prefix}genuine_attempts": genuine,
+                   f"{prefix}impostor_attempts": impostor}  # fmt: skip
+    return counts

@@ -1,0 +1,184 @@
+"""Options of an evaluation in folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    chosen_task,
+    require_choice,
+    subject,
+)
+from bioeval.base.random import RandomState
+from bioeval.base.variables import Bootstrap
+from bioeval.partition import ClaimSampler, Experiment
+from bioeval.results.identification import IMPOSTORS, role_of
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.studies.thresholds.assured import check_assurance
+from bioeval.tallies.identification_job import PLAIN_TIES
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask
+from bioeval.tallies.verification_job import TEMPLATES
+
+FoldTask = Literal[ThresholdTask, "closed_set"]
+TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
+
+FoldInterval = Literal["nadeau-bengio", "quantile", Bootstrap]
+INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
+
+
+@dataclass(frozen=True)
+class Assurance:
+    """A FAR to be kept, with what confidence, and the rule by which its limit is found."""
+
+    target: float
+    confidence: float
+    rule: str
+    interval: IntervalOptions
+
+    @classmethod
+    def parse(
+        cls,
+        assure: float | None,
+        assurance: str,
+        rule: Rule,
+        replicates: int = REPLICATES,
+        random_state: RandomState = 0,
+    ) -> Assurance | None:
+        """Return the assurance that the options ask for; None without `assure`."""
+        if assure is None:
+            return None
+        confidence = check_assurance(assure, assurance, rule)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+        assert interval is not None
+        return cls(rule.values[0], confidence, assurance, interval)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of a result."""
+        return {"assure": self.confidence, "assurance": self.rule}
+
+
+@dataclass(frozen=True)
+class FoldOptions:
+    """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
+
+    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
+    and `frr_targets` are those of the operating points of each test part by itself, of which there
+    are none where `far_targets` is None. With
+    `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
+    `attacks` are judged at the thresholds of the folds.
+    """
+
+    task: str
+    rule: Rule
+    templates: str = "single"
+    fusion: str = "min"
+    ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
+    interval: str = "nadeau-bengio"
+    kind: str = "distance"
+    far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+    claims: ClaimSampler | None = None
+    on_all: bool = False
+    assurance: Assurance | None = None
+    attacks: AttackedScores | None = None
+
+    def __post_init__(self) -> None:
+        if str(self.task).lower() in ("reid", "re-identification", "gom"):
+            raise ProtocolError(
+                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
+                'training part: be.summaries(scores, splitter, "market1501") evaluates it in each '
+                "partition, and be.show its mean and standard deviation"
+            )
+        object.__setattr__(self, "task", chosen_task(self.task, TASKS))
+        require_choice("templates", self.templates, TEMPLATES)
+        require_choice("ties", self.ties, PLAIN_TIES)
+        parse_fusion(self.fusion)
+        require_choice("interval", self.interval, INTERVALS)
+        if len(self.frr_targets) and self.task != "verification":
+            raise ProtocolError(
+                f"{Argument('frr_targets')} applies to verification only; the task is {self.task}"
+            )
+        if self.assurance is not None:
+            self._check_assurance()
+        if self.claims is None:
+            return
+        if not isinstance(self.claims, ClaimSampler):
+            raise DataError(
+                f"{subject('claims')} is {type(self.claims).__name__}; expected a "
+                "ClaimSampler, to draw claims for each part"
+            )
+        if self.interval in BOOTSTRAPS:
+            raise ProtocolError(
+                f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
+                f"not of drawn claims; give {Argument('interval', 'quantile')}"
+            )
+
+    def _check_assurance(self) -> None:
+        """Raise unless a FAR of all comparisons is assured."""
+        if self.task != "verification":
+            raise ProtocolError(
+                f"{Argument('assure')} is for the FAR of verification; the task is "
+                f"{self.task}: the people enrolled in a part decide over all its searches at "
+                "once"
+            )
+        if self.claims is not None:
+            raise ProtocolError(
+                f"{Argument('assure')} is for the FAR of all comparisons, not of drawn claims; "
+                "leave one of them out"
+            )
+
+    @property
+    def task_name(self) -> str:
+        """The task in words."""
+        return self.task.replace("_", "-")
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The FAR targets of operating points; empty where they are not wanted."""
+        return np.empty(0) if self.far_targets is None else self.far_targets
+
+    @property
+    def distance_rule(self) -> Rule:
+        """The rule, with a fixed threshold converted to a distance."""
+        return self.rule.as_distance(self.kind)
+
+    def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
+        """Return the options with the probes that are impostors; None for trained systems."""
+        if isinstance(splitter, Experiment) and splitter.has_galleries:
+            require_choice("impostors", self.impostors, IMPOSTORS)
+            auto = self.impostors == "auto"
+            return replace(self, impostors=splitter.impostors if auto else self.impostors)
+        if scores is None:
+            return replace(self, impostors=role_of("all-against-all", self.impostors, True))
+        # In every part: one part may have no probe who is not enrolled.
+        all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+        return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
+
+
+def task_in_words(task: str, templates: str) -> str:
+    """Return a task as the attributes of a result name it."""
+    if task == "verification":
+        return f"verification, {templates}-template"
+    return f"{task.replace('_', '-')} identification"
+
+
+def parse_ranks(ranks: Any) -> np.ndarray:
+    """Return ranks in increasing order as int64, or raise :class:`DataError`."""
+    array = np.atleast_1d(require_array("ranks", ranks))
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
+        raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
+    return np.unique(array).astype(np.int64)

@@ -1,0 +1,403 @@
+"""The attempts of a part of the scores, read once for all tasks; many are counted together."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bioeval.base.engine import engine
+from bioeval.base.errors import DataError
+from bioeval.partition import DrawnClaims
+from bioeval.results.identification import OpenSetPoints, impostor_probes, of_role, role_of
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.folds.options import FoldOptions
+from bioeval.studies.summaries.counted_together import is_plain
+from bioeval.studies.summaries.counts import (
+    MOST,
+    IdentificationRules,
+    IndexSet,
+    OrderedScores,
+    SelectionAttempts,
+    attempts_of_index_sets,
+)
+from bioeval.tallies.counters import ImpostorBlock, gather
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.point_search import ImpostorSweep, refine
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_job import VerificationJob
+
+# Cells of a part that is counted with others (of larger ones counting takes most of the time), and
+# rows and columns of the parts that are looked at together.
+CELLS, LOOKED_AT = 1 << 16, 1 << 20
+
+#: Repeat and fold.
+Place = tuple[int, int]
+
+PartAttempts = SelectionAttempts | None
+
+
+def counted_parts(
+    scores: Scores, parts: Iterable[tuple[Place, IndexSet]], tasks: Sequence[FoldOptions]
+) -> Iterator[tuple[Place, IndexSet, PartAttempts]]:
+    """Yield each part, rows and columns, with its attempts; None where it is read alone.
+
+    Parts are counted together where they are small, and have as many cells as the matrix: to put
+    its scores in order takes about as long.
+    """
+    rules = _rules(tasks)
+    if rules is None or math.prod(scores.shape) > MOST or not is_plain(scores):
+        yield from ((place, part, None) for place, part in parts)
+        return
+    some: list[tuple[Place, IndexSet]] = []
+    size = 0
+    for place, part in parts:
+        some.append((place, part))
+        size += sum(map(len, part))
+        if size >= LOOKED_AT:
+            yield from _counted(scores, some, rules)
+            some, size = [], 0
+    yield from _counted(scores, some, rules)
+
+
+def _counted(
+    scores: Scores, parts: Sequence[tuple[Place, IndexSet]], rules: IdentificationRules
+) -> Iterator[tuple[Place, IndexSet, PartAttempts]]:
+    """Yield some parts with their attempts."""
+    small = [0 < len(rows) * len(columns) <= CELLS for _, (rows, columns) in parts]
+    attempts = _attempts(scores, [x for _, x in itertools.compress(parts, small)], rules)
+    for (place, part), together in zip(parts, small, strict=True):
+        found = next(attempts, None) if together else None
+        refused = found is not None and found.failed and scores.nan == "raise"
+        yield place, part, None if refused else found
+
+
+def _rules(tasks: Sequence[FoldOptions]) -> IdentificationRules | None:
+    """Return the rules of identification of tasks; None where they need another way of counting."""
+    by_task = {options.task: options for options in tasks}
+    for options in tasks:
+        verifies = options.task == "verification"
+        fused = options.templates == "multi" if verifies else options.rank_unit == "subject"
+        if fused and options.fusion != "min":
+            return None
+        plain = options.ties in ("pessimistic", "optimistic") and options is by_task[options.task]
+        if not verifies and not plain:
+            return None
+    if all(options.claims is not None for options in tasks):
+        return None
+    searches = [by_task.get(task) for task in ("open_set", "closed_set")]
+    return IdentificationRules(
+        by_subject=tuple(x is not None and x.rank_unit == "subject" for x in searches),
+        ties_first=tuple(x is None or x.ties == "pessimistic" for x in searches),
+    )
+
+
+def _attempts(
+    scores: Scores, parts: Sequence[IndexSet], rules: IdentificationRules
+) -> Iterator[SelectionAttempts]:
+    """Yield the attempts of parts, or nothing where their cells are fewer than the scores."""
+    used = []
+    for side, n in enumerate(scores.shape):
+        inside = np.zeros(n, dtype=bool)
+        for part in parts:
+            inside[part[side]] = True
+        used.append(np.flatnonzero(inside))
+    if math.prod(map(len, used)) >= sum(len(rows) * len(columns) for rows, columns in parts):
+        return
+    places = [
+        (np.searchsorted(used[0], rows), np.searchsorted(used[1], columns))
+        for rows, columns in parts
+    ]
+    try:
+        with threads_for(scores):
+            ordered = OrderedScores.of(scores.select(*used))
+    except DataError:  # raised again where the parts are read
+        return
+    yield from attempts_of_index_sets(ordered, places, rules)
+
+
+#: Scores of all attempts: genuine ones, impostor ones, and those of claims by probes who are not
+#: enrolled. NaN is none.
+Listed = dict[str, np.ndarray]
+
+
+def list_attempts(
+    job: VerificationJob, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
+) -> Listed:
+    """Return the scores of all attempts of a job; `blocks` are those of the reader."""
+    if engine() is None:
+        found = _list_blocks(job, blocks())
+    else:
+        found = counts_of("attempts", reader, functools.partial(_list_blocks, job), job.drawn)
+    return {name: joined.array() for name, joined in found.items()}
+
+
+def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+    """Return the scores of the attempts in some blocks."""
+    genuine: list[np.ndarray] = []
+    impostor: list[ImpostorBlock] = []
+    unenrolled: list[np.ndarray] = []
+    for block in blocks:
+        own, others = job.of_block(block)
+        genuine.append(own)
+        impostor += others
+        if job.unenrolled_probes is not None:
+            unenrolled.append(job.of_strangers(block))
+    found = {"genuine": genuine, "unenrolled": unenrolled}
+    listed = {name: ConcatenatedRows.of(_copied(parts)) for name, parts in found.items()}
+    return {**listed, "impostor": ConcatenatedRows.of(_impostor_scores(impostor))}
+
+
+def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
+    """Return the impostor scores of some blocks, with NaN in place of genuine ones."""
+    found = _copied([values.ravel() for values, _, _ in blocks])
+    place = 0
+    for values, start, stop in blocks:
+        _, row, position = gather(values, start, stop, np.full(len(values), -1))
+        found[place + row * values.shape[1] + position] = np.nan
+        place += values.size
+    return found
+
+
+def _copied(parts: list[np.ndarray]) -> np.ndarray:
+    """Return a copy of the parts, one after the other."""
+    return np.concatenate(parts or [np.empty(0)])
+
+
+# Cells of a part whose attempts are listed and sorted; a larger part is counted.
+MOST_LISTED = 1 << 22
+
+Points = dict[str, float | np.ndarray]
+
+NOTHING = Attempts.listed(np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Identification attempts of one part.
+
+    Of each genuine attempt the distance and the rank of the nearest mate (under expected ties
+    several, each with a weight), of each impostor attempt the distance of the nearest candidate;
+    the numbers of probes with and without a mate, and of subjects in the gallery.
+    """
+
+    mate: np.ndarray
+    ranks: np.ndarray
+    weights: np.ndarray
+    other: np.ndarray
+    genuine: int
+    skipped: int = 0
+    gallery: int = 0
+
+    def attempts(self) -> Attempts:
+        """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
+        first = self.ranks == 1
+        return Attempts.listed(self.mate[first], self.other, int((~first).sum()))
+
+    def detected(self, threshold: float, ranks: np.ndarray, defined: bool) -> np.ndarray:
+        """Return the genuine attempts accepted at each rank or better."""
+        within = self.mate <= threshold if defined else np.zeros(len(self.mate), dtype=bool)
+        return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
+
+    def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
+        """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
+        kept = self.ranks <= ranks
+        found = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
+        return np.cumsum(found.astype(np.int64) if whole else found)
+
+    def open_set(self) -> OpenSetPoints:
+        """Return the attempts as open set has its operating points of them."""
+        return OpenSetPoints(
+            self.mate, self.ranks, self.weights, self.genuine, np.sort(self.other)
+        )  # fmt: skip
+
+    def points(self, options: FoldOptions) -> Points:
+        """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
+        if options.task == "closed_set":
+            rate = float((self.ranks == 1).sum()) / self.genuine if self.genuine else math.nan
+            return {"recognition_rate": rate}
+        found = self.open_set()
+        dir_, _ = found.at_far(options.targets, int(options.ranks[-1]))
+        return {"eer": found.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+
+
+class _PartReader(BlockReader):
+    """Reader of one part, without the checks that were made on the whole."""
+
+    def look(self, low: int, values: np.ndarray) -> None:
+        """Do nothing."""
+
+
+class FoldSide:
+    """One part of the scores; without probes or without a gallery it has no scores.
+
+    Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
+    `counted` are its attempts where they were counted together with those of other parts.
+    `seen` flags the probes whose subjects are in the training part, too; `pairs` are the attempts
+    of a part of a list of pairs, which has no scores here.
+    """
+
+    def __init__(
+        self,
+        scores: Scores | None,
+        claims: DrawnClaims | None = None,
+        about: Provenance | None = None,
+        counted: SelectionAttempts | None = None,
+        *,
+        seen: np.ndarray | None = None,
+        pairs: Attempts = NOTHING,
+    ):
+        self.scores, self.claims, self.counted, self.pairs = scores, claims, counted, pairs
+        self._about, self._seen = about, seen
+
+    @cached_property
+    def reader(self) -> BlockReader:
+        """The reader of this part."""
+        assert self.scores is not None
+        made = _PartReader(self.scores)
+        if self._about is not None:  # what it is made of is the whole's, and costs to find out
+            made.about = self._about
+        return made
+
+    @cached_property
+    def seen(self) -> FoldSide | None:
+        """The probes of subjects who are in the training part, too; None where none may be."""
+        if self._seen is None or self.scores is None:
+            return None
+        claims = self.claims
+        if claims is not None:
+            made = self._seen[claims.probe]
+            row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
+            claims = DrawnClaims(row, claims.subject[made], claims.enrolled[made])
+        rows = np.flatnonzero(self._seen)
+        part = self.scores.select(probes=rows) if len(rows) else None
+        return FoldSide(part, claims, self._about)
+
+    @property
+    def listed(self) -> bool:
+        """Whether its attempts of verification are few enough to be listed."""
+        scores = self.scores
+        return scores is None or self.claims is not None or math.prod(scores.shape) <= MOST_LISTED
+
+    @cached_property
+    def _kept(self) -> list[Block]:
+        return list(self.reader)
+
+    def _blocks(self) -> Iterable[Block]:
+        assert self.scores is not None
+        return self._kept if math.prod(self.scores.shape) <= MOST_LISTED else self.reader
+
+    # -- verification
+
+    def attempts(self, options: FoldOptions) -> Attempts:
+        """Return the attempts of verification, listed."""
+        self._strangers = np.empty(0)
+        if self.scores is None:
+            return self.pairs
+        if self.counted is not None and self.claims is None:
+            places = self.counted.places[options.templates]
+            return Attempts.ordered(*(self.counted.values[x] for x in places))
+        with threads_for(self.scores):
+            found = list_attempts(self._job(options), self.reader, self._blocks)
+        self._strangers = found["unenrolled"]
+        return Attempts.listed(found["genuine"], found["impostor"])
+
+    @property
+    def unenrolled_probes(self) -> Attempts:
+        """Attempts of drawn claims by probes who are not enrolled, found with the others."""
+        return Attempts.listed(np.empty(0), self._strangers)
+
+    def _job(self, options: FoldOptions) -> VerificationJob:
+        assert self.scores is not None
+        return VerificationJob(
+            self.reader, templates=options.templates, fusion=options.fusion,
+            claims=self.claims,
+        )  # fmt: skip
+
+    def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
+        """Return the operating points of verification of this part, from `attempts` if listed."""
+        targets, at_frr, points = options.targets, options.frr_targets, Points()
+        if attempts is not None:
+            points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
+            points["far_at_frr"] = np.full(len(at_frr), np.nan)
+            if attempts.defined:
+                points = {
+                    "eer": attempts.equal_error().eer,
+                    "auc": attempts.auc(),
+                    "frr_at_far": np.array([attempts.at_far(float(x))[0] for x in targets]),
+                    "far_at_frr": np.array([attempts.far_at_frr(float(x))[0] for x in at_frr]),
+                }
+        else:
+            assert self.scores is not None
+            job = self._job(options)
+            job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
+            (tally,) = run_jobs(self.reader, [job])
+            with threads_for(self.scores):
+                sweep, second_pass = ImpostorSweep(job), job.second_pass
+                found = refine(tally, sweep, job.wanted, symmetric=None, second_pass=second_pass)
+            points = {"eer": found.equal_error.eer, "auc": found.auc}
+            points |= {"frr_at_far": found.frr_at_far, "far_at_frr": found.far_at_frr}
+        return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}
+
+    # -- identification
+
+    def role(self, options: FoldOptions) -> str:
+        """Return which probes are impostors, as :func:`role_of`."""
+        assert self.scores is not None
+        enrolled = self.counted.enrolled if self.counted is not None else self.reader.enrolled
+        return role_of(self.scores.layout, options.impostors, bool(enrolled.all()))
+
+    def searched(self, options: FoldOptions, ties: str | None = None) -> Searched:
+        """Return the attempts of identification; `ties` in place of those of the options."""
+        nothing, open_set = np.empty(0), options.task == "open_set"
+        if self.scores is None:
+            return Searched(nothing, np.empty(0, dtype=np.int64), nothing, nothing, 0)
+        if self.counted is not None:
+            mate, ranks = self.counted.mate, self.counted.ranks[0 if open_set else 1]
+            mated = ranks > 0
+            there = ~np.isnan(self.counted.other)
+            chosen = of_role(there, self.counted.enrolled, options.impostors)
+            other = self.counted.other[chosen] if open_set else nothing
+            genuine = int(mated.sum())
+            return Searched(
+                mate[mated], ranks[mated], np.ones(genuine), other, genuine,
+                len(mated) - genuine, self.counted.subjects,
+            )  # fmt: skip
+        tally = self._ranked(options.rank_unit, options.fusion)
+        chosen = np.flatnonzero(tally.mates > 0)
+        probes, ranks, weights = rank_weights(tally, chosen, ties or options.ties)
+        other = tally.other[impostor_probes(tally, options.impostors)] if open_set else nothing
+        return Searched(
+            tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),
+            len(tally.mates) - len(chosen), len(self.reader.gallery.subjects),
+        )  # fmt: skip
+
+    def _ranked(self, rank_unit: str, fusion: str) -> IdentificationTally:
+        """Return the ranks of all probes, for open and closed set."""
+        key = rank_unit, fusion
+        if key not in self._tallies:
+            assert self.scores is not None
+            job = IdentificationJob(self.reader, rank_unit=rank_unit, fusion=fusion)
+            if "_kept" in self.__dict__:
+                with threads_for(self.scores):
+                    for block in self._kept:
+                        job.add(block)
+                self._tallies[key] = job.result()
+            else:
+                (self._tallies[key],) = run_jobs(self.reader, [job])
+        return self._tallies[key]
+
+    @cached_property
+    def _tallies(self) -> dict[tuple[str, str], IdentificationTally]:
+        return {}

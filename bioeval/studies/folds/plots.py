@@ -1,0 +1,498 @@
+"""Folds and repeated partitions: points, curves and scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from bioeval.base.errors import counted
+from bioeval.views.plots import style as look
+from bioeval.views.plots.direct_labels import KeyBelow
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
+from bioeval.views.plots.systems import (
+    System,
+    as_plot_text,
+    kind_of,
+    pick,
+    steps_of,
+    threshold_label,
+)
+from bioeval.views.tasks import Averaged, averaged, unit_of
+from bioeval.views.terms import term_translator
+
+# ------------------------------------------------------------------------ points of the folds
+
+# The largest diameter of a point, in points of type.
+LARGEST = 20.0
+
+
+class FoldsDisplay(OneResultDisplay):
+    """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
+
+    Attributes
+    ----------
+    far, frr : ndarray
+        One value per fold.
+    counts : ndarray
+        Number of folds at each point drawn last.
+    """
+
+    counts: np.ndarray
+
+    _plot = "folds"
+    _fold = ""  # before the names of the values of each fold
+    _optimistic = "train_{}_mean"  # the rates where the threshold was chosen
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.far, self.frr = (
+            dataset[f"{self._fold}{rate}"].values.ravel() for rate in ("far", "frr")
+        )
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the folds."""
+        ax = self._axes(ax)
+        ds = self._dataset
+        v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
+        known = np.isfinite(self.far) & np.isfinite(self.frr)
+        if not known.any():
+            look.empty(ax, ["No fold has attempts of both classes"])
+        title, tested, chosen, lines = self._words()
+        self._folds(known, style)
+        middle = f"{{}}_{_estimate(ds.attrs)}"
+        self._point(v, middle, "{}", tested, fmt="o", color=look.colour(0), zorder=4)
+        self._point(
+            v, self._optimistic, self._optimistic.removesuffix("_mean"), chosen, fmt="D",
+            color=look.colour(1), linewidth=1.0, capsize=0, markerfacecolor="white",
+            markeredgewidth=1.6, zorder=5,
+        )  # fmt: skip
+        ax.margins(0.06)
+        ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
+        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
+        self._target()
+        for axis in (ax.xaxis, ax.yaxis):
+            look.percent_axis(axis)
+        translate = term_translator(ds)
+        names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        look.labelled(ax, *names, translate.other("far"), translate.other("frr"))
+        self._titled(title, name, map(translate, lines))
+        KeyBelow(ax)
+        return self
+
+    def _point(
+        self, v: dict[str, float], value: str, limits: str, label: str, **style: Any
+    ) -> None:
+        """Draw the mean FAR and FRR of folds with their intervals, if any."""
+        bars: list[Any] = []
+        for rate in ("far", "frr"):
+            middle = v[value.format(rate)]
+            low, high = (v.get(f"{limits.format(rate)}_{end}", np.nan) for end in ("low", "high"))
+            both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+            bars.append(both if np.isfinite(both).all() else None)
+        given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
+        x, y = ([v[value.format(rate)]] for rate in ("far", "frr"))
+        self.ax_.errorbar(x, y, xerr=bars[0], yerr=bars[1], **given)
+
+    def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
+        """Draw each distinct point once, its area proportional to its number of folds."""
+        there = np.column_stack([self.far[known], self.frr[known]])
+        places, self.counts = np.unique(there, axis=0, return_counts=True)
+        most = int(self.counts.max(initial=1))
+        given = {"color": look.RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
+        given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
+        size = given.pop("markersize")
+        unit = unit_of(self._dataset.attrs)
+        label = f"test part of a {unit}"
+        if most > 1:
+            label = f"test parts of {unit}s; area: how many (1 to {most})"
+        areas = size**2 * self.counts
+        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
+        self.ax_.plot(
+            [], [], "o", color=given["color"], alpha=given["alpha"], markersize=4.5,
+            markeredgewidth=0, label=label,
+        )  # fmt: skip
+
+    def _target(self) -> None:
+        """Draw the FAR target, named at the top."""
+        name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
+        if name != "far" or not value:
+            return
+        target = float(value)
+        self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        low, high = self.ax_.get_xlim()
+        self.ax_.set_xlim(low, max(high, 1.03 * target))
+        share = (target - low) / (self.ax_.get_xlim()[1] - low)
+        right = share > 0.8
+        look.note(
+            self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+            va="top", ha="right" if right else "left",
+        )  # fmt: skip
+
+    def _words(self) -> tuple[str, str, str, list[str]]:
+        """Return the title, the names of the two means, and the lines below the title."""
+        attrs = self._dataset.attrs
+        given = attrs["chosen_on"] == "given"
+        number = int(np.isfinite(self._dataset["threshold"]).sum())
+        return (
+            look.sentence(str(attrs["task"])),
+            f"test parts, {_estimate(attrs)}",
+            "training parts, mean" + ("" if given else " (optimistic)"),
+            [
+                f"threshold by {attrs['threshold_rule_in_words']}, {attrs['chosen_on']}",
+                f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
+            ],
+        )
+
+
+def limits_in_words(attrs: Any) -> str:
+    """Return in words the intervals of a result over folds, from its attributes."""
+    confidence = f"{100 * float(attrs['confidence']):g} %"
+    if attrs.get("interval_method") == "quantile":
+        return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
+    what = "mean over folds (Nadeau and Bengio)"
+    if _estimate(attrs) == "pooled":
+        what = f"pooled rate ({attrs['interval_method']})"
+    return f"{confidence} intervals: of the {what}"
+
+
+def _estimate(attrs: Any) -> str:
+    """Return the name of the summary that a result has the interval of."""
+    spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
+    return "mean" if spread else "pooled"
+
+
+def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
+    """Draw FAR and FRR of each fold, their mean, and the rates where the thresholds were chosen.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.cross_evaluate`, of verification or open set.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the points of the folds.
+
+    Returns
+    -------
+    FoldsDisplay
+        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    CMS of a closed set, and DIR, at the ranks of the folds: :func:`bioeval.plot.repeated`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.cross_evaluate(be.simulate(30, 4), be.partition.SubjectKFold(5))
+    >>> be.plot.folds(ds).far.shape
+    (5,)
+    """
+    return FoldsDisplay.from_results(data).plot(ax, **style)
+
+
+RATES = {"cms": "CMS", "far": "FAR", "frr": "FRR", "dir": "DIR at rank 1"}
+
+
+class Band(NamedTuple):
+    """A mean curve and its band: `x`, `mean`, `low` and `high`, one value per point."""
+
+    name: str
+    x: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def _folds(system: System) -> np.ndarray | None:
+    """Return the rates of the test part of each fold, one row each; None for other partitions."""
+    dataset = system.dataset
+    rate = next((rate for rate in ("cms", "dir") if f"train_{rate}_mean" in dataset), None)
+    return None if rate is None else dataset[rate].values.reshape(-1, dataset.sizes["rank"])
+
+
+def _of_partitions(systems: Sequence[System]) -> list[str]:
+    attrs = systems[0].dataset.attrs
+    if folds := [len(x) for system in systems if (x := _folds(system)) is not None]:
+        number = counted(max(folds), f"{unit_of(attrs)}s")
+        return [f"thin lines: {number}; {limits_in_words(attrs)}"]
+    confidence = f"{100 * float(attrs.get('confidence', 0.95)):g} %"
+    band = {
+        "quantile": f"the middle {confidence} of them",
+        "normal": f"mean and standard deviation at {confidence}",
+    }[str(attrs.get("band", "quantile"))]
+    number = counted(int(attrs.get("partitions", 0)), "partitions")
+    return [f"{number} of the same subjects; band: {band}, at each point"]
+
+
+class RepeatedDisplay(CurvesDisplay):
+    """Mean curves with their bands; ``x`` of a curve is the rank or the threshold.
+
+    Attributes
+    ----------
+    bands : dict of str to Band
+        The arrays, by name.
+    """
+
+    bands: dict[str, Band]
+    spec = CurveSpec("repeated", "Mean", over=_of_partitions)
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result of `repeat` or `cross_evaluate`, or of several by name."""
+        curves: list[Curve] = []
+        for system in pick(data, "repeated"):
+            dataset = system.dataset
+            for rate, words in RATES.items():
+                if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
+                    continue  # one value for all folds
+                arrays = [dataset[f"{rate}_{key}"] for key in ("mean", "low", "high")]
+                mean, low, high = (a.sel(rank=1) if a.ndim > 1 else a for a in arrays)
+                x = dataset[mean.dims[0]].values
+                ranks = mean.dims == ("rank",)
+                name = system.name if ranks else f"{system.name} {words}".strip()
+                known = (np.isfinite(x) & np.isfinite(mean.values)).any()
+                why_not = "" if known else "no rate is defined in any partition"
+                i = len(curves)
+                limits = low.values, high.values
+                curves.append(Curve(name, x, mean.values, system, why_not, i, i, *limits))
+        display = cls(curves)
+        display.bands = {
+            c.name: Band(c.name, c.x, c.y, c.low, c.high)  # type: ignore[arg-type]
+            for c in curves
+        }
+        return display
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves. See :func:`repeated`."""
+        ax = self._start(ax, name)
+        first = self.systems[0].dataset
+        ranks = "threshold" not in first.dims
+        kind = "" if ranks else kind_of(self.systems, "repeated")
+        steps = steps_of(kind)
+        lowest = 1.0
+        for curve in self.defined:
+            shown = np.isfinite(curve.x) & np.isfinite(curve.y)
+            folds = _folds(curve.system)
+            if folds is None:
+                line = {"drawstyle": steps, **style}
+                self._line(curve, curve.x[shown], curve.y[shown], line, marked=False)
+                self._band(curve, shown)
+                folds = np.empty(0)
+            else:
+                self._draw_folds(curve, folds, style)
+            for low in (self.bands[curve.name].low[shown], folds):
+                lowest = float(np.nanmin(low, initial=lowest))
+        if not ranks:
+            ax.set_ylim(-0.015, 1.015)
+            return self._finish(
+                x_label=threshold_label(kind), y_label="Rate", terms=("", ("far", "frr")), at=0.5
+            )
+        arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
+        most = max(int(curve.x[-1]) for curve in self.curves.values())
+        whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
+        last, beyond = look.ranks_shown(arrays, most, None if whole else most)
+        look.rank_axis(ax, "x", last, last > look.LINEAR_RANKS)
+        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        rate, of = "Cumulative match score, CMS(k)", "cms"
+        if "cms_mean" not in first:
+            rate, of = "Detection and identification rate, DIR(k)", "dir"
+        return self._finish(
+            x_label="Rank k", y_label=rate, terms=("ISO: rank R", (of,)), at=0.3,
+            details=lambda _: beyond,
+        )  # fmt: skip
+
+    def _draw_folds(self, curve: Curve, folds: np.ndarray, style: dict[str, Any]) -> None:
+        """Draw each fold as a thin line, and the mean with its intervals as a bold one."""
+        self._cloud(curve, ((curve.x, y) for y in folds), alpha=0.45, linewidth=0.8, marker=".")
+        # Nothing is known between the ranks.
+        line = {"drawstyle": "default", "linewidth": 2.4, "markersize": 6, "marker": "o", **style}
+        self._line(curve, curve.x, curve.y, line)
+        band = self.bands[curve.name]
+        # About the middle of each interval: of a band of quantiles the mean may lie outside.
+        self.ax_.errorbar(
+            band.x, (band.low + band.high) / 2, (band.high - band.low) / 2, fmt="none",
+            ecolor=self.lines_[curve.name].get_color(), capsize=4, linewidth=1.6,
+        )  # fmt: skip
+
+
+def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay:
+    """Draw the mean curve over many partitions, with its band.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.repeat`, or several of one task by name. Closed set: the CMC.
+        Verification: FAR and FRR against the threshold. Open set: FAR and DIR at rank 1. Of
+        :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a thin line.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    RepeatedDisplay
+        With ``bands`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    The band is pointwise and shows the spread over partitions of the same subjects, as the
+    result says; it is no confidence interval for other subjects.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=10, random_state=0)
+    >>> ds = be.repeat(be.simulate(20, 4), galleries, task="closed_set")
+    >>> be.plot.repeated(ds)
+    <RepeatedDisplay ''>
+    """
+    return RepeatedDisplay.from_results(data).plot(ax, **style)
+
+
+# --------------------------------------------------------------------- scalars of each fold
+
+# Bars of the histogram of a row, and the height of the highest, of 1 that a row has.
+BARS, HEIGHT = 30, 0.62
+
+# Height of a row's label above its middle; columns of its mean and its interval.
+MIDDLE, MEAN, ENDS = 0.12, 1.28, 1.47
+
+
+class SpreadDisplay(OneResultDisplay):
+    """A histogram of each scalar over folds or repeats, with its mean and interval.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray
+        The values of each scalar, by its label; folds where it is not defined are left out.
+    ax_, figure_ : Axes and Figure
+        Where they were drawn last.
+    """
+
+    _plot = "spread"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self._rows = [row for row in averaged(dataset) if len(row.each())]
+        self.values = {row.label: row.each() for row in self._rows}
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw a row for each scalar."""
+        size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
+        ax = self._axes(ax, size)
+        top = max(len(self._rows), 1)
+        ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
+        ax.set_xticks([])
+        ax.grid(False)
+        for side in ("left", "bottom"):
+            ax.spines[side].set_visible(False)
+        places = range(len(self._rows))[::-1]
+        for place, row in zip(places, self._rows, strict=True):
+            self._row(place, row, style)
+        labels = [as_plot_text(row.label) for row in self._rows]
+        ax.set_yticks([place + MIDDLE for place in places], labels)
+        attrs = self._dataset.attrs
+        band = f"middle {100 * float(attrs['confidence']):g} %" if "band" in attrs else "interval"
+        for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
+            ax.text(x, top - 0.1, text, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
+        ax.tick_params(axis="y", length=0)
+        if not self._rows:
+            look.empty(ax, ["No scalar is defined in any fold"])
+        title = look.sentence(str(attrs["task"]))
+        number = self._dataset["genuine_attempts"].size
+        lines = [
+            f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
+            "each row on its own scale; min, max: its smallest and largest value, no interval",
+        ]
+        self._titled(title, name, lines)
+        return self
+
+    def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:
+        """Draw the histogram of a row, its ends, mean and interval, and write the numbers."""
+        values = row.each()
+        least, most = float(values.min()), float(values.max())
+        width = most - least
+
+        def across(x: Any) -> Any:
+            return (np.asarray(x) - least) / width if width else np.full(np.shape(x), 0.5)
+
+        counts, edges = np.histogram(across(values), BARS, (0, 1))
+        given = {"color": look.RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        heights = HEIGHT * counts / counts.max()
+        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
+        line = place - 0.19
+        mean, low, high = (row.summary(key) for key in ("mean", "low", "high"))
+        if np.isfinite([low, high]).all():
+            inside = np.clip(across([low, high]), 0, 1)
+            self.ax_.plot(inside, [line] * 2, color=look.colour(0), linewidth=2.4, zorder=3)
+        self.ax_.plot(
+            across([mean]), [line], "o", color=look.colour(0), markersize=6,
+            markeredgecolor="white", markeredgewidth=0.8, zorder=4,
+        )  # fmt: skip
+        ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")] if width else []
+        for x, word, value, side in ends:
+            self._write(x, place, row, [value], side, look.QUIET, word=word)
+        self._write(MEAN, place + MIDDLE, row, [mean], "left", look.TEXT, fontweight="bold")
+        if np.isfinite([low, high]).all():
+            self._write(ENDS, place + MIDDLE, row, [low, high], "left", look.TEXT)
+
+    def _write(
+        self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
+        word: str = "", **style: Any,
+    ) -> None:  # fmt: skip
+        """Write a value, with a word before it, or the two limits of an interval."""
+        digits = row.scalar.decimals
+        texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
+        text = f"{word} {texts[0]}".strip() if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
+        self.ax_.text(
+            x, y, text, ha=side, va="center", fontsize=look.SMALL_SIZE, color=colour, **style
+        )
+
+
+def _limits(attrs: Any) -> str:
+    """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
+    if "band" not in attrs:
+        return f"point: mean; {limits_in_words(attrs)}"
+    confidence = f"{100 * float(attrs['confidence']):g} %"
+    what = f"middle {confidence}" if attrs["band"] == "quantile" else f"normal band at {confidence}"
+    return f"point: mean; line: {what}"
+
+
+def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
+    """Draw how each scalar varies over folds or repeats: EER, HTER, FRR at FAR, DIR, CMS ...
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.cross_evaluate` or of :func:`bioeval.repeat`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the bars of the histograms.
+
+    Returns
+    -------
+    SpreadDisplay
+        With ``values`` (the values of each scalar by its label), ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    The spread over repeats shows what depends on the draw of parts, galleries and claims, among
+    the same subjects. It is no confidence interval for other subjects.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=20, random_state=0)
+    >>> ds = be.cross_evaluate(be.simulate(20, 4), experiment, interval="quantile")
+    >>> list(be.plot.spread(ds).values)[:3]
+    ['FAR, %', 'FRR, %', 'HTER, %']
+    """
+    return SpreadDisplay.from_results(data).plot(ax, **style)

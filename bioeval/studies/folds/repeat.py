@@ -1,0 +1,463 @@
+"""Curves over repeated partitions, on a common grid, with their mean and a band."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from bioeval.base import scalars
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reporter
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.variables import OPEN_SET
+from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.partition.base import SplitterLike
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.identification import ImpostorProbes, detected_at, open_set_dataset
+from bioeval.results.verification import grid_of
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.options import check_confidence
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
+from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
+from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
+from bioeval.studies.folds.splits import (
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+)
+from bioeval.studies.summaries.counts import IndexSet
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.identification_job import (
+    PLAIN_TIES,
+    IdentificationJob,
+    RankUnit,
+    Ties,
+    check_max_rank,
+)
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.tallies.verification_job import Templates, VerificationJob
+
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
+_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+
+REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED["reduced_galleries"] = Name(
+    "probes of the partition with fewer templates of their subject to be compared with than are "
+    "enrolled, because of exclude",
+    "probes",
+)
+
+_POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
+
+REPEATED |= _POINTS
+
+for _rate, _what in {**_RATES, **_POINTS}.items():
+    for _key, _words in {
+        "mean": "mean over partitions",
+        "sd": "standard deviation over partitions",
+        "low": "lower end of the band over partitions",
+        "high": "upper end of the band over partitions",
+    }.items():
+        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
+
+RepeatBand = Literal["quantile", "normal"]
+BANDS: tuple[RepeatBand, ...] = get_args(RepeatBand)
+
+# Default number of ranks of closed-set curves; open set reports rank 1.
+CMC_RANKS = 50
+
+_COUNTS = {
+    "verification": ("ga", "fa", "genuine_attempts", "impostor_attempts"),
+    "open_set": ("di", "fa", "genuine_attempts", "impostor_attempts"),
+    "closed_set": ("cms_count", "attempts", "skipped"),
+}
+
+
+@leaves_out_attacks
+def repeat(
+    scores: Scores,
+    splitter: SplitterLike,
+    *,
+    task: FoldTask = "verification",
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    claims: ClaimSampler | None = None,
+    far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
+    band: RepeatBand = "quantile",
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate with each partition of a splitter: all curves, their mean, and a band.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels.
+    splitter : splitter
+        Of gallery and probes (``ProbeGallerySplit``, ``EnrolledSplit``): the probes are compared
+        with the gallery. Of training and test: the test part is compared with itself. Of an
+        ``Experiment`` the test part, with its own gallery and probes.
+    task : {"verification", "open_set", "closed_set"}
+    thresholds : None, int or increasing array of float
+        The grid that all curves share. None: about 1,000 from the smallest to the largest score
+        of the whole matrix. For open set 100, over the nearest distances in the whole gallery; in
+        smaller galleries these are larger, so give thresholds to see the curves to their end.
+    max_rank : int, optional
+        Number of ranks; None: 50 for closed set, 1 for open set. Beyond the list of a small
+        gallery, a curve keeps its last value.
+    templates, fusion, rank_unit, ties, impostors
+        As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
+    claims : ClaimSampler, optional
+        Of verification: claims drawn anew for each partition, in place of all.
+    far_targets, frr_targets : sequence of float
+        Of the operating points; FRR targets of verification only.
+    band : {"quantile", "normal"}
+        The central quantiles of the curves at each point; or the normal band, mean plus and minus
+        a multiple of the standard deviation, within the possible values.
+    confidence : float
+        The proportion of the curves within the band.
+    progress : callable, optional
+        Called as ``progress(partitions_done, partitions)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``repeat, fold`` and ``threshold`` or ``rank``: ``gar frr far grr`` and counts ``ga
+        fa``; or ``dir far`` and ``di fa``; or ``cms`` and ``cms_count``; and the attempts of each
+        partition. Of each rate ``<rate>_mean``, ``<rate>_low`` and ``<rate>_high`` over all
+        partitions. The operating points of each partition, at its scores themselves: ``eer``,
+        ``auc``, ``frr_at_far`` and ``far_at_frr``; ``eer`` and ``dir_at_far``; or
+        ``recognition_rate``; with their ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no
+        partition has an attempt; those without are left out. Of galleries, where pairs are
+        excluded, ``reduced_galleries``: the probes with fewer templates of their subject to be
+        compared with than are enrolled.
+
+    Notes
+    -----
+    The band is pointwise, and shows how the curve depends on the partition of these very
+    subjects. It does not show how it would differ for others: that takes resampling of subjects.
+    Averages are at the same threshold (or rank), not at the same FAR: "threshold averaging" of
+    Fawcett, T. (2006). An introduction to ROC analysis. *Pattern Recognition Letters* 27, 861-874.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=20, random_state=0)
+    >>> ds = be.repeat(scores, galleries, task="closed_set", max_rank=5)
+    >>> dict(ds.sizes)
+    {'repeat': 20, 'fold': 1, 'rank': 5}
+    >>> bool((ds.cms_low <= ds.cms_mean).all())
+    True
+    """
+    require_choice("band", band, BANDS)
+    parse_fusion(fusion)
+    confidence = check_confidence(confidence)
+    if are_pairs(scores):
+        raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
+    require_scores(scores)
+    require_text("task", task)
+    if not scores.labelled:
+        raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    if isinstance(splitter, Experiment):
+        require_square(scores)
+    check_max_rank(max_rank, scores.shape[1])
+    if task != "closed_set":
+        require_values(scores, task.replace("_", "-"))
+    part = FoldOptions(
+        task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
+        fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
+        far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
+    )  # fmt: skip
+    enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+    if not enrols:
+        part = part.with_role(splitter, scores)
+    curves = _Curves(scores, part, ties, thresholds, max_rank)
+    parts, shape = _parts(scores, splitter)
+    found: dict[str, np.ndarray] = {}
+    total = shape[0] * shape[1]
+    left = ReducedGalleries(shape) if enrols and scores.exclude else None
+    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    each = counted_parts(scores, parts, tasks)
+    for done, (place, chosen, attempts) in enumerate(each, 1):
+        view = scores.select(*chosen) if all(map(len, chosen)) else None
+        if left is not None:
+            left.add(place, view)
+        for name, values in curves.of(view, attempts, done - 1).items():
+            if name not in found:
+                dtype = np.int64 if values.dtype.kind == "i" else np.float64
+                found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
+            found[name][place] = values
+        if progress is not None:
+            reporter(progress)(done, total)
+    made = _dataset(found, curves, scores, splitter, band, confidence)
+    return made if left is None else left.added_to(made, REPEATED)
+
+
+def _parts(
+    scores: Scores, splitter: Any
+) -> tuple[Iterator[tuple[tuple[int, int], IndexSet]], tuple[int, int]]:
+    """Return rows and columns of each partition with its index, and the shape of the indices."""
+    sides = SplitSides(scores)
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        parts = enumerate(sides.galleries(splitter))
+        chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in parts)
+        return chosen, (splitter.get_n_splits(), 1)
+    plan = sides.plan(splitter)
+    tests = ((place, plan.split(*place).sides[1]) for place in plan.places)
+    return ((place, sides.places(*part)) for place, part in tests), plan.shape
+
+
+class _Curves:
+    """The counts of each partition on a common grid.
+
+    `grid` is in the units of the scores, and empty for a closed set. `roles` are the
+    impostors of the partitions so far.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        part: FoldOptions,
+        ties: str,
+        thresholds: Any,
+        max_rank: int | None,
+    ):
+        self.kind, self.part, self.ties = scores.kind, part, ties
+        self.roles: set[str] = set()
+        self.grid = np.empty(0)
+        closed = part.task == "closed_set"
+        self.max_rank = max_rank or (CMC_RANKS if closed else 1)
+        if max_rank is None and closed:
+            candidates = scores.shape[1]
+            if part.rank_unit == "subject":
+                candidates = len(np.unique(scores.codes.gallery))
+            self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
+        given = check_thresholds(thresholds)
+        if isinstance(given, np.ndarray):
+            self.grid = given
+        elif not closed:
+            self.grid = self._whole_grid(scores, given)
+
+    def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
+        reader = BlockReader(scores)
+        job = VerificationJob(
+            reader, templates=self.part.templates, fusion=self.part.fusion,
+            thresholds=thresholds,
+        )  # fmt: skip
+        return run_jobs(reader, [job])[0]
+
+    def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
+        """Return thresholds over the range of the whole matrix, in the units of the scores."""
+        if self.part.task == "verification":
+            grid = to_user(grid_of(self._verified(scores, count)), self.kind)
+            return grid[::-1] if larger_is_closer(self.kind) else grid
+        reader, part = BlockReader(scores), self.part
+        job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)
+        (tally,) = run_jobs(reader, [job])
+        whole = open_set_dataset(tally, thresholds=count or 100, max_rank=1)
+        return whole["threshold"].values
+
+    def of(self, view: Scores | None, counted: PartAttempts, number: int) -> dict[str, np.ndarray]:
+        """Return the counts of one partition over the grid, and its operating points."""
+        task = self.part.task
+        if view is None:
+            return self._nothing()
+        if task == "verification":
+            claims = self.part.claims
+            drawn = None if claims is None else claims.draw(view, number)
+            return self._verification(view, FoldSide(view, drawn, counted=counted))
+        part, most = FoldSide(view, counted=counted), self.max_rank
+        whole = self.ties != "expected"
+        role = part.role(self.part)
+        found = part.searched(replace(self.part, impostors=role), self.ties)
+        counts = {"attempts": found.genuine, "skipped": found.skipped}
+        if task == "closed_set":
+            ranked = found.ranked(most, whole=whole)
+            points = {"recognition_rate": rate(ranked, found.genuine)[0]}
+            return _arrays({"cms_count": ranked, **counts, **points})
+        self.roles.add(role)
+        points_of, grid = found.open_set(), to_internal(self.grid, self.kind)
+        curves = {
+            "di": detected_at(points_of, grid, most, whole=whole),
+            "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
+        }
+        if larger_is_closer(self.kind):
+            curves = {name: values[::-1] for name, values in curves.items()}
+        totals = {"genuine_attempts": found.genuine, "impostor_attempts": len(found.other)}
+        points = {
+            "eer": points_of.equal_error().eer,
+            "dir_at_far": points_of.at_far(self.part.targets, most)[0],
+        }
+        return _arrays({**curves, **totals, **points})
+
+    def _verification(self, view: Scores, part: FoldSide) -> dict[str, np.ndarray]:
+        grid = to_internal(self.grid, self.kind)
+        counts: dict[str, np.ndarray] = {}
+        if part.listed:
+            attempts = part.attempts(self.part)
+            genuine, fa = attempts.genuine, attempts.false_accepts(grid)
+            points, impostors = part.points(self.part, attempts), attempts.impostor_attempts
+        else:
+            tally = self._verified(view, self.grid)
+            assert tally.given is not None
+            genuine, fa = tally.genuine, tally.given.at_most(grid)
+            points, impostors = part.points(self.part, None), tally.impostor.total
+        counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
+        if part.claims is not None:
+            others = part.unenrolled_probes
+            counts["fa_unenrolled"] = others.false_accepts(grid)
+        if larger_is_closer(self.kind):
+            counts = {name: count[::-1] for name, count in counts.items()}
+        if part.claims is not None:
+            counts["unenrolled_attempts"] = np.array(others.impostor_attempts)
+        totals = {"genuine_attempts": len(genuine), "impostor_attempts": impostors}
+        return _arrays({**counts, **totals, **points})
+
+    def _nothing(self) -> dict[str, np.ndarray]:
+        task = self.part.task
+        t, k, f = len(self.grid), self.max_rank, len(self.part.targets)
+        shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
+        shapes |= {"far_at_frr": self.part.frr_targets.shape}
+        shapes |= {"frr_at_far": (f,), "dir_at_far": (f, k), "fa_unenrolled": (t,)}
+        names = list(_COUNTS[task])
+        if self.part.claims is not None:
+            names += ["fa_unenrolled", "unenrolled_attempts"]
+        nothing = {name: np.zeros(shapes.get(name, ()), int) for name in names}
+        for scalar in POINTS_OF[task]:
+            nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
+        if not len(self.part.frr_targets):
+            nothing.pop("far_at_frr", None)
+        return nothing
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """The dimensions of each rate, within a partition."""
+        if self.part.task == "closed_set":
+            return {"cms": ("rank",)}
+        over = ("threshold",)
+        if self.part.task == "open_set":
+            return {"dir": ("threshold", "rank"), "far": over}
+        derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
+        return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
+
+
+def _dataset(
+    found: dict[str, np.ndarray],
+    curves: _Curves,
+    scores: Scores,
+    splitter: Any,
+    band: str,
+    confidence: float,
+) -> xr.Dataset:
+    each, part = ("repeat", "fold"), curves.part
+    points = {x.name: found.pop(x.name) for x in POINTS_OF[part.task] if x.name in found}
+    if "attempts" in found:
+        found["genuine_attempts"] = found.pop("attempts")
+    genuine = _or_nan(found["genuine_attempts"])
+    rates: dict[str, np.ndarray] = {}
+    if "cms_count" in found:
+        rates["cms"] = found["cms_count"] / genuine
+    else:
+        impostor = _or_nan(found["impostor_attempts"])
+        rates["far"] = found["fa"] / impostor
+        if "ga" in found:
+            rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
+            rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
+            for scalar in RATES_OF["repeats"]:
+                if scalar.of_rates is not None:
+                    rates[scalar.name] = scalar.of_rates(rates["far"], rates["frr"])
+        else:
+            rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
+    dims = curves.dims
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    over_points = {name: dims_of_point(name) for name in points}
+    for name, over in {**dims, **over_points}.items():
+        values = {**rates, **points}[name]
+        variables[name] = ((*each, *over), values)
+        found_of = _band(values, band, confidence, AVERAGED[name].bounds)
+        for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
+            variables[f"{name}_{key}"] = (over, found_of[key])
+    of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
+    for name, values in found.items():
+        variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
+    shape = found["genuine_attempts"].shape
+    coordinates: dict[str, np.ndarray]
+    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    if part.task != "closed_set":
+        coordinates |= {"threshold": curves.grid}
+    if part.task != "verification":
+        coordinates["rank"] = np.arange(1, curves.max_rank + 1)
+    if part.task != "closed_set":
+        coordinates["far_target"] = part.targets
+    if len(part.frr_targets):
+        coordinates["frr_target"] = part.frr_targets
+    about = BlockReader(scores).about
+    mixed = (
+        "some partitions have unenrolled probes as impostors, and some have none; give "
+        'impostors="leave-subject-out" or "unenrolled" for all'
+    )
+    task = task_in_words(part.task, part.templates)
+    warnings = [mixed] if len(curves.roles) > 1 else []
+    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
+    attrs |= {
+        "splitter": repr(splitter),
+        "partitions": int(np.prod(shape)),
+        "band": band,
+        "confidence": confidence,
+        "band_shows": "pointwise spread over partitions of the same subjects",
+    }
+    if part.claims is not None:
+        attrs["claims"] = repr(part.claims)
+    if part.task != "verification":
+        attrs |= {"rank_unit": part.rank_unit, "ties": curves.ties}
+    if part.task == "open_set":
+        attrs["impostors"] = " or ".join(sorted(curves.roles))
+    return build(variables, REPEATED, coordinates, attrs)
+
+
+def _arrays(found: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def _or_nan(attempts: np.ndarray) -> np.ndarray:
+    """Return attempts as a denominator: NaN where there are none."""
+    return np.where(attempts == 0, np.nan, attempts.astype(np.float64))[..., None]
+
+
+def _band(
+    values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
+) -> dict[str, np.ndarray]:
+    """Return mean, standard deviation and band at each point, over partitions that have a value."""
+    flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
+    flat = flat[~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)]
+    nothing = np.full(values.shape[2:], np.nan)
+    if not len(flat):
+        return {key: nothing.copy() for key in ("mean", "sd", "low", "high")}
+    mean, sd = flat.mean(axis=0), flat.std(axis=0, ddof=1) if len(flat) > 1 else nothing
+    if band == "quantile":
+        low, high = np.quantile(flat, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    else:
+        half = float(scipy.special.ndtri(0.5 + confidence / 2)) * sd
+        low, high = np.maximum(mean - half, bounds[0]), np.minimum(mean + half, bounds[1])
+    return {"mean": mean, "sd": sd, "low": low, "high": high}

@@ -1,0 +1,587 @@
+"""Results over folds as a dataset: variables, counts and rates of each fold, their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import counted
+from bioeval.base.scalars import (
+    ATTACK_RATES,
+    AVERAGED,
+    FAR_UNENROLLED,
+    RATES_OF,
+    SEEN,
+    Name,
+)
+from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
+from bioeval.partition import Experiment
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised
+from bioeval.results.support import ComparedPeople, support_warnings
+from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import ratio
+from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
+from bioeval.studies.folds.options import FoldOptions, task_in_words
+from bioeval.studies.folds.parts import Searched
+from bioeval.studies.sites.judged import Judged
+from bioeval.studies.thresholds.assured import Assured
+from bioeval.tallies.threshold_rules import NO_RULE
+from bioeval.tallies.thresholds import to_user
+
+FOLD_COUNTS = {
+    **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
+    "cms_count": CLOSED_SET["cms_count"],
+    "skipped": CLOSED_SET["skipped"],
+    **picked(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
+    "ia": Name("attack attempts accepted", "attempts"),
+    "attack_attempts": Name("attack attempts", "attempts"),
+}
+
+_SEEN_COUNTS = {
+    f"{name}_{which}": Name(
+        f"{VERIFICATION[name].long_name}: probes of subjects {also} in the training part",
+        VERIFICATION[name].units,
+    )
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
+    for which, also in (("seen", "also"), ("unseen", "not"))
+}
+
+CROSS = {
+    "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "assured_threshold": Name(
+        "threshold whose FAR is assured to be at most the target, from the training part", "score"
+    ),
+    "assured_limit": Name(
+        "one-sided upper limit of its FAR on the training part, a mean over pairs of people",
+        iso="FMR",
+    ),
+    "assured_reason": Name("why no threshold can be promised; empty where one is", ""),
+    "assured_refused": Name("folds in which no threshold can be promised", "folds"),
+    "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
+    "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+    "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
+    "reduced_galleries": Name(
+        "probes of the test part with fewer templates of their subject to be compared with than "
+        "are enrolled, because of exclude",
+        "probes",
+    ),
+}
+
+_AT_ASSURED = {
+    f"assured_{_name}": Name(f"at the assured threshold: {_what.long_name}", _what.units, _what.iso)
+    for _name, _what in {**AVERAGED, **FOLD_COUNTS}.items()
+    if _name in ("far", "frr", "fa", "fr")
+}
+
+for _name, _what in {**AVERAGED, **FOLD_COUNTS, **_AT_ASSURED}.items():
+    _own = f"on the training part: {_what.long_name}"
+    CROSS |= {_name: _what, f"train_{_name}": Name(_own, _what.units, _what.iso)}
+
+CROSS |= _SEEN_COUNTS
+
+for _rate in (*AVERAGED, "assured_far", "assured_frr"):
+    CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
+
+#: Rates at the assured threshold, and before their names and counts.
+RATES, ASSURED = ("far", "frr"), "assured_"
+
+
+@dataclass(frozen=True)
+class AssuredFold:
+    """The assured threshold of a fold, and the counts of both parts there."""
+
+    found: Assured
+    counts: Mapping[str, int]
+
+    @property
+    def defined(self) -> bool:
+        """Whether a threshold was promised."""
+        return not self.found.reason
+
+
+PARTS = ("", TRAINING)
+
+INTERVAL_BY_SUBJECT = (
+    "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
+    "it adds is left out"
+)
+
+SPREAD = (
+    "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
+    "claims, among these same subjects; no confidence interval for other subjects"
+)
+
+# Hint where the spread over folds gives no interval.
+BOUND = '; `interval="subject-bootstrap"` has a bound'
+
+# Relative difference of gallery sizes that is ignored: halves of an odd number.
+ALIKE = 0.1
+
+
+@dataclass
+class Fold:
+    """Counts of one fold, at its threshold (a distance), if one could be chosen (`defined`).
+
+    Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
+    genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
+    subjects in which training and test part are searched. `points` are operating points of the
+    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured.
+    """
+
+    threshold: float
+    defined: bool
+    counts: dict[str, int]
+    train_subjects: int
+    test_subjects: int
+    detected: dict[str, np.ndarray] = field(default_factory=dict)
+    galleries: tuple[int, int] = (0, 0)
+    points: dict[str, float | np.ndarray] = field(default_factory=dict)
+    assured: AssuredFold | None = None
+
+    @classmethod
+    def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
+        """Count both parts at the threshold."""
+        counts: dict[str, int] = {}
+        for prefix, attempts in (("", judged.test), ("train_", judged.train)):
+            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+            counts[f"{prefix}genuine_attempts"] = genuine
+            counts[f"{prefix}impostor_attempts"] = impostor
+            fa = fr = ga = gr = 0
+            if judged.chosen.defined:
+                fa, fr = judged.chosen.counts(attempts)
+                ga, gr = genuine - fr, impostor - fa
+            found = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
+            counts |= {f"{prefix}{name}": n for name, n in found.items()}
+        chosen = judged.chosen
+        return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
+
+    def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
+        """Add the genuine attempts detected at the threshold, and the galleries searched."""
+        self.galleries = trained.gallery, tested.gallery
+        for prefix, part in (("", tested), ("train_", trained)):
+            self.detected[prefix] = part.detected(self.threshold, ranks, self.defined)
+        return self
+
+
+def fold_dataset(
+    found: Mapping[tuple[int, int], Fold],
+    shape: tuple[int, int],
+    about: Provenance,
+    options: FoldOptions,
+    splitter: Any,
+    confidence: float,
+    resampled: Sequence[PooledRates] = (),
+) -> xr.Dataset:
+    """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
+
+    Intervals are those of `resampled` where it is given: at the thresholds of the rule, and at
+    the assured ones.
+    """
+    over = ("repeat", "fold")
+    closed = options.task == "closed_set"
+    folds, at = list(found.values()), tuple(np.array(list(found)).T)
+
+    def spread(values: Sequence, fill: Any = 0) -> np.ndarray:
+        """Return an array with the value of each fold at its place."""
+        array = np.asarray(values)
+        out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
+        out[at] = array
+        return out
+
+    there, defined = spread([True] * len(folds)), spread([fold.defined for fold in folds])
+    counts = {name: spread([fold.counts[name] for fold in folds]) for name in folds[0].counts}
+    detected = {part: spread([fold.detected[part] for fold in folds]) for part in folds[0].detected}
+    sizes = {
+        "train_subjects": spread([fold.train_subjects for fold in folds]),
+        "test_subjects": spread([fold.test_subjects for fold in folds]),
+    }
+    threshold = spread([fold.threshold for fold in folds], np.nan)
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    judges = options.rule != NO_RULE
+    if not closed and judges:
+        variables["threshold"] = (over, to_user(threshold, about.kind))
+    attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
+    ratios = _ratios(attempts, detected) if closed or judges else {}
+    pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
+    points = {
+        name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
+    }
+    assured = [fold.assured for fold in folds if fold.assured is not None]
+    if assured:
+        own, rates, both = assured_variables(assured, spread, about.kind)
+        variables |= own
+        ratios, pooled = {**ratios, **rates}, {**pooled, **both}
+    for name, values in {**ratios, **points}.items():
+        variables[name] = ((*over, *dims_of_point(name)), values)
+    judged = judges or closed
+    variables |= {k: (over, n) for k, n in counts.items() if judged or k.endswith("attempts")}
+    if closed:
+        variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
+    variables |= {name: (over, n) for name, n in sizes.items()}
+    mean_sizes = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
+    how = IntervalOverFolds(options.interval, confidence, *mean_sizes)
+    summaries = _summaries({**ratios, **points}, pooled, there, how)
+    if resampled:
+        limits = ends_by_subject(resampled[0])
+        for more in resampled[1:]:
+            limits |= {f"{ASSURED}{name}": ends for name, ends in ends_by_subject(more).items()}
+        for name in ratios:
+            _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
+            part, rate = _part_of(name)
+            summaries[rate] |= {f"{part}low": low, f"{part}high": high}
+    own, statistics = summarised(summaries, {name: dims_of_point(name) for name in summaries})
+    variables |= own
+
+    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    coordinates["statistic"] = statistics
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
+        assert options.far_targets is not None
+        coordinates["far_target"] = options.far_targets
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if options.attacks is not None:
+        coordinates["species"] = np.unique(options.attacks.species)
+    searched, remark = _galleries([fold.galleries for fold in folds])
+    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
+    warnings = [
+        *_warnings(ratios, there, options, unit),
+        *refusals(assured, unit),
+        *remark,
+        *_unmated_warning(counts, about.layout),
+        *_crossing_warning(counts, shape),
+        *_few_attempts({k: n[there] for k, n in (counts | sizes).items()}, options, unit, about),
+        *_infinite_warning(points),
+        *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
+    ]
+    division = "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
+    attrs = about_attrs(
+        about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
+    )
+    attrs |= _attrs(options, splitter, confidence) | {"schema": SCHEMA}
+    if resampled:
+        attrs |= resampled[0].options.attrs()
+        attrs["interval"] = INTERVAL_BY_SUBJECT
+    if options.task != "verification":
+        attrs["galleries"] = searched
+    return build(variables, CROSS, coordinates, attrs)
+
+
+def assured_variables(
+    assured: Sequence[AssuredFold], spread: Callable[..., np.ndarray], kind: str
+) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return assured thresholds and their counts, their rates, and those of all folds together."""
+    over = ("repeat", "fold")
+    reasons = [fold.found.reason for fold in assured]
+    at, limit = (
+        spread([getattr(fold.found, name) for fold in assured], np.nan)
+        for name in ("threshold", "high")
+    )
+    counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
+    variables: Variables = {
+        "assured_threshold": (over, to_user(at, kind)),
+        "assured_limit": (over, limit),
+        "assured_reason": (over, spread(reasons, "")),
+        "assured_refused": ((), sum(map(bool, reasons))),
+    }
+    for prefix in PARTS:
+        for name in ("fa", "fr"):
+            variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
+    rates, pooled = (
+        {f"{prefix}{ASSURED}{rate}": found[f"{prefix}{rate}"] for prefix in PARTS for rate in RATES}
+        for found in (
+            _ratios(counts, {}),
+            _ratios({name: n.sum(axis=(0, 1)) for name, n in counts.items()}, {}),
+        )
+    )
+    return variables, rates, pooled
+
+
+Ends = tuple[float, float, float]
+
+
+def ends_by_subject(
+    pooled: PooledRates, known: Mapping[str, Ends] | None = None
+) -> dict[str, Ends]:
+    """Return each rate of all parts together, with its confidence limits by subject.
+
+    Rates that are `known` with their limits, of a curve, take the place of the resampled ones.
+    Where FAR or FRR is exactly 0 or 1 it is so in every resampling, which hides the uncertainty of
+    a function of both, such as HTER: its interval then reaches at least to its values at the
+    limits of FAR and FRR.
+    """
+    found = pooled.rates() | dict(known or {})
+    far, frr = (np.array(found[name]) for name in ("far", "frr"))
+    if far[0] in (0, 1) or frr[0] in (0, 1):
+        for scalar in RATES_OF["folds"]:
+            if scalar.of_rates is not None:
+                value, low, high = found[scalar.name]
+                both = [float(x) for x in scalar.of_rates(far[1:], frr[1:])]
+                found[scalar.name] = value, min(low, *both), max(high, *both)
+    return found
+
+
+def _ratios(
+    counts: Mapping[str, np.ndarray], detected: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return every rate of both parts; the counts are of folds, or summed over folds."""
+    ratios: dict[str, np.ndarray] = {}
+    for prefix in PARTS:
+        closed = f"{prefix}impostor_attempts" not in counts
+        scalars = () if closed else RATES_OF["folds"]
+        if f"{prefix}unenrolled_attempts" in counts:
+            scalars = (*scalars, FAR_UNENROLLED)
+        if f"{prefix}fr_seen" in counts:
+            scalars = (*scalars, *SEEN)
+        if f"{prefix}attack_attempts" in counts:
+            scalars = (*scalars, *ATTACK_RATES)
+        for scalar in scalars:
+            if scalar.quotient:
+                above, below = (
+                    np.sum([counts[prefix + name] for name in names], axis=0)
+                    for names in scalar.quotient
+                )
+                ratios[prefix + scalar.name] = ratio(above, below)
+        for scalar in scalars:
+            if scalar.of_rates is not None:
+                far, frr = (ratios[prefix + name] for name in ("far", "frr"))
+                ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
+        if prefix in detected:
+            genuine = counts[f"{prefix}genuine_attempts"][..., None]
+            ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)
+    return ratios
+
+
+@dataclass(frozen=True)
+class IntervalOverFolds:
+    """How the interval of a mean over folds is found; sizes are mean numbers of subjects."""
+
+    method: str
+    confidence: float
+    test_size: float
+    train_size: float
+
+    def summary(self, column: np.ndarray, bounds: tuple[float, float]) -> dict[str, Any]:
+        """Return the summaries of a rate over folds, but the pooled one."""
+        # A part without a subject has no attempt either: then there is nothing to find.
+        found = nadeau_bengio(
+            column, max(self.test_size, 1e-9), max(self.train_size, 1e-9),
+            confidence=self.confidence,
+        )  # fmt: skip
+        low, high = found.low, found.high
+        if self.method == "quantile":
+            there = column[~np.isnan(column)]
+            if len(there) > 1:
+                ends = (1 - self.confidence) / 2, (1 + self.confidence) / 2
+                low, high = (float(x) for x in np.quantile(there, ends))
+        elif _all_alike(column) or not self.train_size:
+            low = high = np.nan
+        return {
+            "mean": found.mean,
+            "sd": found.sd,
+            "se": found.sd / max(found.folds, 1) ** 0.5,
+            "low": low if np.isnan(low) else max(low, bounds[0]),
+            "high": high if np.isnan(high) else min(high, bounds[1]),
+            "folds": found.folds,
+        }
+
+
+def dims_of_point(name: str) -> tuple[str, ...]:
+    """Return the dimensions of a scalar within a fold."""
+    dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
+    dims |= {"iapar_of_species": ("species",), "far_at_frr": ("frr_target",)}
+    return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
+
+
+def _part_of(name: str) -> tuple[str, str]:
+    """Return what the name of a rate has before it if it is of training parts, and the rate."""
+    rate = name.removeprefix(TRAINING)
+    return name.removesuffix(rate), rate
+
+
+def _summaries(
+    ratios: Mapping[str, np.ndarray],
+    pooled: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    how: IntervalOverFolds,
+) -> dict[str, dict[str, Any]]:
+    """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
+    summaries: dict[str, dict[str, Any]] = {}
+    for name, values in ratios.items():
+        part, rate = _part_of(name)
+        limits = AVERAGED[rate.removeprefix(ASSURED)].bounds
+        inner = values.shape[2:]
+        columns = values[there].reshape(int(there.sum()), -1)
+        with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
+            found = [how.summary(column, limits) for column in columns.T]
+        keys = [key for key in OVER_FOLDS if key != "pooled"]
+        summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
+        if name in pooled:
+            summary["pooled"] = np.asarray(pooled[name])
+        summaries.setdefault(rate, {}).update({f"{part}{k}": x for k, x in summary.items()})
+    return summaries
+
+
+def _all_alike(column: np.ndarray) -> bool:
+    """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
+    there = column[~np.isnan(column)]
+    return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
+
+
+def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    quantile = options.interval == "quantile"
+    attrs: dict[str, Any] = {
+        "splitter": repr(splitter),
+        "confidence": float(confidence),
+        "interval_method": "quantile" if quantile else "nadeau-bengio",
+        "interval": SPREAD
+        if quantile
+        else "of the mean, corrected for overlapping training parts "
+        "(Nadeau and Bengio 2003); a heuristic",
+    }
+    if options.claims is not None:
+        attrs["claims"] = repr(options.claims)
+    if options.assurance is not None:
+        attrs |= options.assurance.attrs
+    if options.task == "verification":
+        fused = options.templates == "multi"
+        attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
+    else:
+        fused = options.rank_unit == "subject"
+        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion if fused else "none"}
+        attrs["ties"] = options.ties
+    if options.task == "open_set":
+        attrs["impostors"] = options.impostors
+    if options.task != "closed_set" and options.rule != NO_RULE:
+        unit = "fold"
+        part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
+        if isinstance(splitter, Experiment):
+            unit, part = "repeat", "validation" if splitter.validation else "training"
+        chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each {unit}"
+        attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
+        attrs["threshold_rule_in_words"] = options.rule.words
+    return attrs
+
+
+def _warnings(
+    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str
+) -> list[str]:
+    said = []
+    number = int(there.sum())
+    closed = options.task != "verification"
+    for name in ("far", "frr", "cms"):
+        if name not in ratios:
+            continue
+        values = ratios[name]
+        values = values if values.ndim == 2 else values[..., 0]
+        missing = int(np.isnan(values[there]).sum())
+        if missing:
+            said.append(
+                f"{name.upper()} is not defined in {missing} of {number} {unit}s and its mean "
+                "is over the others: no attempt of its class, or no attempts to choose a "
+                "threshold on"
+            )
+        if options.interval == "nadeau-bengio" and _all_alike(values[there]):
+            value = int(np.nanmax(values[there]))
+            said.append(
+                f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
+                "there is no interval" + ("" if closed else BOUND)
+            )
+    if number == 1:
+        said.append(f"there is one {unit} only: no interval and no standard deviation")
+    return said
+
+
+def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
+    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+    if not skipped or layout == "all-against-all":
+        return []
+    return [
+        f"{counted(skipped, 'probes')} without a mate in the gallery of the test part left out; "
+        "a closed set requires enrolment"
+    ]
+
+
+def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
+    """Return a warning of the pairs tested in no fold: their subjects are in two folds."""
+    crossing = counts["crossing_pairs"].sum() if "crossing_pairs" in counts else 0
+    if not crossing:
+        return []
+    tested = sum(counts[f"{role}_attempts"].sum() for role in ("genuine", "impostor"))
+    repeats, folds = shape
+    left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+    return [
+        "pairs of subjects in different parts are not tested: "
+        f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
+        f"{round(tested / repeats):,} that are; fewer folds test more"
+    ]
+
+
+def _few_attempts(
+    counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str, about: Provenance
+) -> list[str]:
+    """Return a warning of the targets for which a test part has too few people or attempts."""
+    if options.far_targets is None or options.task == "closed_set":
+        return []
+    genuine, impostor = (int(counts[f"{x}_attempts"].min()) for x in ("genuine", "impostor"))
+    rate = "DIR" if options.task == "open_set" else "FRR"
+    people = None
+    if options.task == "verification" and about.people is not None:
+        people = ComparedPeople.among(int(counts["test_subjects"].min()))
+    found = support_warnings(options.far_targets, impostor, False, rate, people)
+    found += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
+    task = task_in_words(options.task, options.templates)
+    more = "fewer folds" if unit == "fold" else "a larger test part"
+    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]
+
+
+def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
+    """Return a warning of the folds whose log-likelihood ratios have an infinite cost."""
+    number = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
+    if not number:
+        return []
+    return [
+        f"Cllr is infinite in {counted(number, 'folds')}, and so is its mean, without a spread: an "
+        "attempt of the test part has an infinite ratio of the wrong sign, as isotonic regression "
+        "gives beyond the scores of one class"
+    ]
+
+
+def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
+    """Return the gallery sizes of both parts in words, and a warning where they differ."""
+    train, test = (span([size[part] for size in sizes]) for part in (0, 1))
+    if not any(searched for searched, _ in sizes):
+        return f"galleries of the test: {test} subjects", []
+    said = f"galleries: training {train} subjects, test {test}"
+    if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
+        return said, []
+    return f"{said}: not comparable", [
+        "training and test have galleries of different sizes, so their rates are not comparable: "
+        "a smaller gallery makes fewer errors"
+    ]
+
+
+def span(counts: list[int]) -> str:
+    """Return the smallest and the largest of some counts in words."""
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
+    """Return a warning of the folds in which nothing can be promised, with the first reason."""
+    reasons = [fold.found.reason for fold in folds if fold.found.reason]
+    if not reasons:
+        return []
+    rates = "the means at assured thresholds are over the others"
+    if len(reasons) == len(folds):
+        rates = "so no rate at assured thresholds was measured on new people"
+    return [
+        f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}; "
+        f"{rates}; in the first {reasons[0]}"
+    ]

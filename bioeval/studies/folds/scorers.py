@@ -1,0 +1,282 @@
+"""Scorers for scikit-learn: the recognition performance of transformed samples."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.base.memory import at_most, in_words
+from bioeval.evaluation.identification import closed_set
+from bioeval.evaluation.verification import verification
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.studies.attacks.scores import without_attacks
+from bioeval.tallies.counters import impostor_scores
+from bioeval.tallies.point_search import ImpostorSweep
+from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+
+Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
+
+# Measures, and whether smaller is better.
+MEASURES: dict[Measure, bool] = {
+    "eer": True,
+    "frr_at_far": True,
+    "auc": False,
+    "recognition_rate": False,
+}
+
+# Comparisons whose scores are held for a function of all of them: 2 GiB of float64.
+MOST_HELD = 1 << 28
+
+#: A measure of one's own: a function of the genuine and of the impostor scores.
+OwnMeasure = Callable[[np.ndarray, np.ndarray], Any]
+
+
+# Labels of the two classes of pairs; True and False are the numbers 1 and 0.
+_CLASSES_OF_PAIRS = {
+    *("genuine", "impostor", "imposter", "target", "nontarget", "non-target", "match", "nonmatch"),
+    *("non-match", "mated", "non-mated", "same", "different", "true", "false"),
+}
+_NUMBERS_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"})
+
+
+@dataclass(frozen=True, repr=False)
+class Scorer:
+    """A scorer of estimators by their transformed samples; see :func:`make_scorer`.
+
+    It is immutable, so that a clone is the scorer itself; it can be pickled if its metric and its
+    measure can.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> be.eer_scorer
+    make_scorer('eer', metric='cosine')
+    """
+
+    measure: Measure | OwnMeasure
+    metric: Metric
+    templates: Templates
+    far_target: float
+    kind: Kind = "distance"
+    larger_is_better: bool = True
+
+    def __sklearn_clone__(self) -> Scorer:
+        return self
+
+    def __repr__(self) -> str:
+        options = f"metric={self.metric!r}"
+        if self.kind != "distance":
+            options += f", kind={self.kind!r}"
+        if self.templates != "single":
+            options += f", templates={self.templates!r}"
+        if self.measure == "frr_at_far":
+            options += f", far_target={self.far_target!r}"
+        if isinstance(self.measure, str):
+            return f"make_scorer({self.measure!r}, {options})"
+        if not self.larger_is_better:
+            options += ", larger_is_better=False"
+        return f"make_scorer({getattr(self.measure, '__name__', repr(self.measure))}, {options})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Return the score of an estimator; larger is better.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Its ``transform`` gives the embeddings.
+        X : array_like, shape (n, f)
+        y : sequence of hashable, shape (n,)
+            The subject of each sample.
+
+        Raises
+        ------
+        DataError
+            If `y` is missing or holds no subjects: the two classes of pairs (True and False, 0 and
+            1, genuine and impostor), or a label of its own for each sample. scikit-learn puts NaN
+            in its place and warns, unless ``error_score="raise"``.
+        """
+        if y is None:
+            raise DataError("y is missing: the scorer needs the subject of each sample")
+        if not hasattr(estimator, "transform"):
+            raise DataError(
+                f"{type(estimator).__name__} has no transform(); expected one that returns the "
+                "embeddings to compare"
+            )
+        _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
+        made = np.asarray(estimator.transform(X), dtype=np.float64)
+        return self.of_scores(
+            Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind=self.kind)
+        )
+
+    def of_scores(self, scores: Scores) -> float:
+        """Return the score of a system by its scores; larger is better.
+
+        Parameters
+        ----------
+        scores : Scores
+            Of any kind; the metric of the scorer is not used.
+        """
+        require_scores(scores)
+        if not isinstance(self.measure, str):
+            value = _own_value(self.measure, scores, self.templates)
+            return value if self.larger_is_better else -value
+        if self.measure == "recognition_rate":
+            value = float(closed_set(scores, max_rank=1).recognition_rate)
+        else:
+            result = verification(
+                scores,
+                templates=self.templates,
+                far_targets=(self.far_target,),
+                auc=self.measure == "auc",
+            )
+            value = float(result[self.measure].values.ravel()[0])
+        return -value if MEASURES[self.measure] else value
+
+
+def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
+    """Return the value of a function of all genuine and all impostor scores, as users have them."""
+    scores = without_attacks(scores)
+    cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
+    if cells > most:
+        raise DataError(
+            f"a function as {Argument('measure')} takes all scores at once: {cells:,} comparisons, "
+            f"{in_words(8 * cells)}; at most {most:,} are held. Select fewer templates, or take a "
+            f"measure that is counted in blocks: {', '.join(MEASURES)}"
+        )
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates)
+    (tally,) = run_jobs(reader, [job])
+    with threads_for(scores):
+        others = [np.empty(0), *map(impostor_scores, ImpostorSweep(job)())]
+    genuine, impostor = (
+        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, np.concatenate(others))
+    )
+    if not len(genuine) or not len(impostor):
+        return float("nan")
+    value = measure(genuine, impostor)
+    value = getattr(value, "statistic", value)  # of a test of SciPy
+    number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    if not isinstance(number, numbers.Real):
+        raise DataError(
+            f"the function given as {Argument('measure')} returned {type(value).__name__}; "
+            "expected a number"
+        )
+    return float(number)
+
+
+def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise :class:`DataError` where labels are those of pairs, or differ in every sample.
+
+    `classes` are the labels that the estimator was fitted to, if it has some: where these are
+    more than two, they are no classes of pairs.
+    """
+    if y.ndim != 1 or len(y) < 2:
+        return
+    labels = dict.fromkeys(y.tolist())
+    words = {str(x).strip().casefold() for x in labels}
+    named = words <= _CLASSES_OF_PAIRS
+    if len(labels) == 2 and len(classes) <= 2 and (named or set(labels) in _NUMBERS_OF_PAIRS):
+        first, second = map(repr, labels)
+        raise DataError(
+            f"y has the labels {first} and {second} of genuine and impostor pairs; expected "
+            "the subject of each sample. If they are two people, give them other names"
+        )
+    if len(labels) == len(y):
+        raise DataError(
+            f"y has a different label for each of {counted(len(y), 'samples')}; expected the "
+            "subject of each sample, with several samples of a subject"
+        )
+
+
+def make_scorer(
+    measure: Measure | OwnMeasure = "eer",
+    *,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    templates: Templates = "single",
+    far_target: float = 0.001,
+    larger_is_better: bool | None = None,
+) -> Scorer:
+    """Return a scorer ``scorer(estimator, X, y)`` for ``cross_val_score`` and ``GridSearchCV``.
+
+    The estimator transforms the samples of the test part, which are compared all against all;
+    ``y`` are their subjects. Divide by subject, with :class:`SubjectKFold` (or any splitter of
+    groups, ``groups=y``): otherwise the subjects tested were trained on.
+
+    Parameters
+    ----------
+    measure : {"eer", "frr_at_far", "auc", "recognition_rate"} or callable
+        Error rates are negated, so that larger is better. NaN where a test part has no attempt
+        of a class, as of a single subject. Or a function of two arrays, the scores of all genuine
+        and of all impostor attempts of verification (distances, unless `kind` is another), that
+        returns a number or a result of SciPy with a ``statistic``. It takes all scores at once, so
+        that more than 2 GiB of them are refused.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
+    templates : {"single", "multi"}
+        As for :func:`bioeval.verification`.
+    far_target : float
+        FAR target of ``"frr_at_far"``.
+    larger_is_better : bool, optional
+        Of a function as `measure`: whether larger values are better, as by default; others are
+        negated.
+
+    Returns
+    -------
+    Scorer
+        ``scorer.of_scores(scores)`` gives the measure of :class:`Scores`.
+
+    Raises
+    ------
+    DataError
+        Bad options.
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> person = np.repeat(np.arange(20), 5)
+    >>> x = rng.normal(size=(20, 30))[person] + rng.normal(size=(100, 30))
+    >>> folds = be.partition.SubjectKFold(4)
+    >>> found = cross_val_score(PCA(10), x, person, cv=folds, scoring=be.make_scorer("eer"))
+    >>> found.shape, bool((found <= 0).all())
+    ((4,), True)
+
+    How far apart are genuine and impostor scores on average?
+
+    >>> from scipy.stats import wasserstein_distance
+    >>> apart = be.make_scorer(wasserstein_distance, metric="l2")
+    >>> bool((cross_val_score(PCA(10), x, person, cv=folds, scoring=apart) > 1).all())
+    True
+    """
+    if not callable(measure):
+        require_choice("measure", measure, MEASURES)
+        if larger_is_better is not None:
+            raise DataError(
+                f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
+                "better is known"
+            )
+    require_choice("templates", templates, TEMPLATES)
+    kind = kind_of_metric(known_metric(metric), kind)
+    check_far_targets([far_target])
+    larger = (
+        True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)
+    )
+    return Scorer(measure, metric, templates, float(far_target), kind, larger)
+
+
+eer_scorer = make_scorer("eer")

@@ -1,0 +1,28 @@
+"""Fusion and normalisation of the scores of several systems."""
+
+from bioeval.base.study import Command, Study
+
+STUDY = Study(
+    calls={
+        "fusion": (
+            "Fusion",
+            "fuse",
+        ),
+        "normalise": ("normalise",),
+    },
+    commands=(
+        Command("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),
+    ),
+    examples="""
+# Fuse two systems on one scale
+bioeval fuse face.npz finger.npz --normalise z
+# Learn the weights on training folds
+bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
+# Write the fused scores
+bioeval fuse face.npz finger.npz --normalise min-max --out fused.npz
+# Give the weights
+bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
+# Multiply the scores of both systems
+bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
+""",
+)

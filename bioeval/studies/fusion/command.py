@@ -1,0 +1,212 @@
+"""``bioeval fuse``: systems fused, and evaluated beside the fused one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.version import __version__
+from bioeval.cli.arguments import METADATA, card
+from bioeval.cli.command import Command, flag, naming, option, progress_shown
+from bioeval.cli.console import note, show_json
+from bioeval.cli.options import (
+    far_option,
+    frr_option,
+    json_option,
+    markup_options,
+    names_option,
+    read_system,
+    reading_options,
+    system_names,
+    take_reading,
+    templates_option,
+    warnings_of,
+)
+from bioeval.cli.outputs import take_form, take_scores
+from bioeval.cli.study_command import require_values
+from bioeval.views.show import print_table
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.scores.matrix import Scores
+    from bioeval.studies.fusion.fusion import Fusion
+
+
+@click.command("fuse", cls=Command)
+@click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
+@option(
+    "--method",
+    "Rule that fuses the scores.",
+    ["mean", "min", "max", "product", "weighted", "logistic"],
+    "mean",
+)
+@option(
+    "--normalise",
+    "Normalisation of the scores (as similarities) before fusion.",
+    ["none", "min-max", "z", "tanh"],
+    "none",
+)
+@option(
+    "--weights NAME=W",
+    "With --method weighted: weight of a system; once per system.",
+    METADATA,
+    multiple=True,
+)
+@names_option
+@option(
+    "--train FILE",
+    "Scores of other subjects to learn from; once per system, in order.",
+    multiple=True,
+)
+@option(
+    "--protocol CARD",
+    "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
+    "evaluate on its test subjects.",
+)
+@option("--out FILE", "Write the fused scores, as .npz.")
+@flag("--force", "Replace FILE if it exists.")
+@json_option("Print one JSON document instead of a table.")
+@markup_options
+@templates_option
+@far_option
+@frr_option
+@reading_options
+def command(systems: tuple[str, ...], **options: Any) -> None:
+    """Fuse systems A, B ... of the same templates in the same order.
+
+    Each system is a file as `bioeval run` reads it; options for reading apply to all files. The
+    table shows each system beside the fused system. Weights (--method logistic) and scales
+    (--normalise) are learnt from --train, from the training subjects of --protocol, or else from
+    the data themselves. The scores in --out use what was learnt from --train, or else from all
+    data.
+    """
+    if len(systems) < 2:
+        raise click.UsageError("one system is nothing to fuse; give two files or more")
+    given_names = options.pop("name")
+    train, protocol, out = (options.pop(x) for x in ("train", "protocol", "out"))
+    if train and len(train) != len(systems):
+        raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
+    if train and protocol is not None:
+        raise click.UsageError(
+            "give --train or --protocol, not both: each selects the training data"
+        )
+    force, (as_json, markup) = options.pop("force"), take_form(options)
+    templates, far_targets = options.pop("templates"), options.pop("far_targets")
+    frr_targets = options.pop("frr_targets") or ()
+    how = {key: options.pop(key) for key in ("method", "normalise")}
+    weights = _weights(options.pop("weights"))
+    reading = take_reading(systems[0], options)
+    names = system_names(systems, given_names, reading)
+    _require_distinct(names)
+    import warnings
+
+    if out is not None:
+        if Path(out).suffix.lower() != ".npz":
+            raise DataError(f"{out}: fused scores are written as .npz")
+        take_scores(out, force)
+    with progress_shown() as stages:
+        from bioeval.evaluation.verification import verification
+        from bioeval.studies.compare.tables import SideBySideTable
+        from bioeval.studies.fusion.fusion import Fusion, fuse
+        from bioeval.tallies.points import FAR_TARGETS
+
+        fusion = Fusion(**how, weights=weights)
+        read, taught = (
+            {
+                called: read_system(file, called, reading, stages)
+                for called, file in zip(names, files, strict=bool(files))
+            }
+            for files in (systems, train)
+        )
+        given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
+        given["frr_targets"] = frr_targets
+        fused = None
+        if out is not None or protocol is None:
+            stages("fusing")
+            with warnings.catch_warnings():  # the table has them
+                warnings.simplefilter("ignore", BioevalWarning)
+                fused = fuse(read, **how, weights=weights, train=taught or None)
+        stages("counting")
+        if protocol is None:
+            assert fused is not None
+            every = {**read, "fused": fused}
+            found = {called: verification(scores, **given) for called, scores in every.items()}
+            require_values([ds["eer"] for ds in found.values()], read.values())
+        else:
+            found = _in_folds(read, fusion, card(protocol), given)
+        if out is not None:
+            from bioeval.scores.formats import save
+
+            assert fused is not None
+            stages(f"writing {out}")
+            save(fused, out)
+        method = f"Fusion of {len(read)} systems"
+        table = SideBySideTable(method, found, naming())
+    if as_json:
+        show_json(_document(found, systems, {**how, "weights": weights}, protocol))
+    else:
+        print_table(table, markup)
+    if out is not None:
+        note(f"wrote {out}: {fused!r}")
+
+
+def _require_distinct(names: tuple[str, ...]) -> None:
+    for called in (*names, "fused"):
+        if (*names, "fused").count(called) > 1:
+            raise click.UsageError(f"two systems are called {called!r}; name each with --name")
+
+
+def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
+    try:
+        return {name: float(value) for name, value in given} or None
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
+        ) from None
+
+
+def _in_folds(
+    systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
+) -> dict[str, xr.Dataset]:
+    """Return the verification of each system and of the fused one in the same folds."""
+    from bioeval.protocol import for_layout
+    from bioeval.protocol.card import Threshold
+    from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
+
+    first = next(iter(systems.values()))
+    chosen = for_layout(first.layout, protocol)
+    splitter = splitter_of(chosen, first)
+    given["threshold"] = (chosen.threshold or Threshold()).as_rule()
+    found = {
+        called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
+    }
+    found["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **given)
+    for dataset in found.values():
+        dataset.attrs["protocol"] = chosen.name
+    return found
+
+
+def _document(
+    found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
+) -> dict[str, Any]:
+    """Return all results but the curves."""
+    from bioeval.base.variables import TARGETS
+    from bioeval.cli.run_outputs import task_document
+    from bioeval.results.dataset import Scalars
+    from bioeval.results.layouts import former_names
+
+    rows: dict[str, Any] = {}
+    for (called, one), file in zip(found.items(), (*files, None), strict=True):
+        dataset = former_names(one)
+        if "fold" in dataset.dims:
+            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
+            numbers = Scalars.of_dataset(dataset[shown]).plain([])
+        else:
+            numbers = task_document(dataset)
+        about = {"file": file, "origin": dataset.attrs["origin"]}
+        rows[called] = {**about, **numbers, "warnings": warnings_of(dataset)}
+    return {"bioeval": __version__, **how, "protocol": protocol, "systems": rows}

@@ -1,0 +1,377 @@
+"""Fusion of systems that scored the same templates: ``be.fuse`` and ``be.Fusion``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
+from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
+from bioeval.scores.derived import derived
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.studies.attacks.scores import without_attacks
+from bioeval.studies.calibration.calibrator import (
+    SEPARABLE,
+    LogOdds,
+    ScoreTransformer,
+    fit_log_odds,
+    require_spread,
+)
+from bioeval.studies.compare.compare import require_same
+from bioeval.studies.compare.paired_systems import aligned
+from bioeval.studies.compare.several_systems import SeveralSystems, Spread
+
+FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
+METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
+Normalisation = Literal["none", "min-max", "z", "tanh"]
+NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
+
+Systems = Mapping[str, Scores]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A system's scores as they enter the fusion."""
+
+    normalise: str
+    similar: bool
+    spread: Spread | None
+
+    def of(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores on the common scale."""
+        if self.normalise == "none" or self.spread is None:
+            return scores
+        s, known = (scores if self.similar else -scores), self.spread
+        if self.normalise == "min-max":
+            return (s - known.low) / (known.high - known.low)
+        z = (s - known.mean) / known.sd
+        return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
+
+
+class Fusion(ScoreTransformer):
+    """Fused scores of several systems, with parameters learnt from training scores.
+
+    Parameters
+    ----------
+    method : {"mean", "min", "max", "product", "weighted", "logistic"}
+        Of the scores as they enter. ``"product"`` is of ``normalise="min-max"``, clipped to
+        [0, 1]. ``"weighted"`` is the sum of weight times score. ``"logistic"`` gives the log-odds
+        of a logistic regression, the classes weighted to a prior of one half.
+    normalise : {"none", "min-max", "z", "tanh"}
+        ``"none"``: the systems are of one kind, which the result keeps (``"logistic"`` gives
+        ``"llr"`` always). Otherwise scores enter as similarities, distances negated, and the result
+        is one: ``"min-max"`` ``(s - min) / (max - min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"``
+        ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``, over the finite scores of all training attempts.
+    weights : mapping of str to float, optional
+        For ``"weighted"``: one per system.
+
+    Attributes
+    ----------
+    systems_ : tuple of str
+        The names of the systems.
+    weights_ : dict of str to float
+        Of ``"logistic"``, in the units of the scores as they enter.
+    offset_ : float
+    separable_ : bool
+        Whether a penalty was needed, since the training classes are separable.
+
+    Warns
+    -----
+    BioevalWarning
+        If the training classes are separable; results of the fused scores say so too.
+
+    Raises
+    ------
+    DataError
+        If systems are not over the same templates, kinds are mixed, or training scores do not vary.
+    ProtocolError
+        If scores are an order only.
+
+    Notes
+    -----
+    A failed comparison (NaN) of any system is one of the fused scores; where the policy is
+    ``"reject"`` it enters as the farthest score. ``"tanh"`` takes mean and standard deviation of
+    all attempts, not the Hampel estimates of genuine scores of Jain, Nandakumar and Ross (2005),
+    Score normalization in multimodal biometric systems, *Pattern Recognition* 38, 2270-2285.
+    See ``docs/fusion.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> systems = {x: be.simulate(30, 3, random_state=i) for i, x in enumerate(["face", "iris"])}
+    >>> folds = be.partition.SubjectKFold(3)
+    >>> fusion = be.Fusion("logistic")
+    >>> fused = be.cross_evaluate(systems, folds, estimator=fusion, threshold=("far", 0.01))
+    >>> face = be.cross_evaluate(systems["face"], folds, threshold=("far", 0.01))
+    >>> bool((fused.frr_summary < face.frr_summary).sel(statistic="mean"))
+    True
+    """
+
+    def __init__(
+        self,
+        method: FusionMethod = "mean",
+        normalise: Normalisation = "none",
+        weights: Mapping[str, float] | None = None,
+    ):
+        require_choice("method", method, METHODS)
+        require_choice("normalise", normalise, NORMALISATIONS)
+        if method == "product" and normalise != "min-max":
+            raise DataError(
+                f"{Argument('method', 'product')} needs scores in [0, 1]; expected "
+                f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
+            )
+        if (method == "weighted") != (weights is not None):
+            given = "is missing" if weights is None else "is given"
+            raise DataError(
+                f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
+                f"expected weights with {Argument('method', 'weighted')}, and only with it"
+            )
+        self.method, self.normalise, self.weights = method, normalise, weights
+
+    @property
+    def learns(self) -> bool:
+        """Whether the fusion learns anything from training scores."""
+        return self.method == "logistic" or self.normalise != "none"
+
+    def fit(self, X: Systems, y: Any = None) -> Self:
+        """Learn from training scores, without their attack presentations.
+
+        Parameters
+        ----------
+        X : mapping of str to Scores
+        y : ignored
+
+        Returns
+        -------
+        Fusion
+        """
+        systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
+        if self.normalise == "none":
+            _require_one_kind(systems)
+        names = tuple(systems)
+        self.systems_ = names
+        self._kinds = {name: scores.kind for name, scores in systems.items()}
+        given = None if self.weights is None else _weights(self.weights, names)
+        spreads: list[Spread | None] = [None] * len(names)
+        if self.normalise != "none":
+            spreads = list(SeveralSystems(list(systems.values()), "fusion").spreads())
+        self._scales = []
+        for (name, scores), spread in zip(systems.items(), spreads, strict=True):
+            if spread is not None:
+                require_spread(spread, f"{self.normalise} normalisation of {name!r}")
+            self._scales.append(_Scale(self.normalise, larger_is_closer(scores.kind), spread))
+        self._line = None if given is None else LogOdds(given, 0.0, False)
+        if self.method == "logistic":
+            entering = list(systems.values())
+            if self.normalise != "none":
+                entering = [
+                    derived([scores], partial(_scaled, scale), "similarity", "", limit=0)
+                    for scores, scale in zip(entering, self._scales, strict=True)
+                ]
+            self._line = fit_log_odds(entering, 0.5, "logistic fusion")
+            self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
+            self.offset_, self.separable_ = self._line.offset, self._line.separable
+        self._remark([SEPARABLE] if self._line is not None and self._line.separable else [])
+        return self
+
+    def transform(self, X: Systems) -> Scores:
+        """Return the fused scores.
+
+        Parameters
+        ----------
+        X : mapping of str to Scores
+            The systems that were trained on, of the same kinds.
+
+        Returns
+        -------
+        Scores
+        """
+        names = self._fitted("systems_")
+        systems = require_systems(X)
+        if set(systems) != set(names):
+            raise DataError(
+                f"the systems are {', '.join(map(repr, systems))}; expected the systems of the "
+                f"training data, {', '.join(map(repr, names))}"
+            )
+        for name in names:
+            kind, trained = systems[name].kind, self._kinds[name]
+            if kind != trained:
+                raise DataError(
+                    f"the scores of {name!r} are {PLURALS[kind]}, and its training scores "
+                    f"{PLURALS[trained]}"
+                )
+        kind = self._kinds[names[0]] if self.normalise == "none" else "similarity"
+        origin = f"{self.method} of {', '.join(names)}"
+        origin += "" if self.normalise == "none" else f", {self.normalise}-normalised"
+        made = derived(
+            [systems[name] for name in names],
+            self._fuse,
+            "llr" if self.method == "logistic" else kind,
+            origin,
+        )
+        made.name = "fused"
+        own = (text for scores in systems.values() for text in scores.remarks)
+        made.remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
+        return made
+
+    def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        scores = [scale.of(block) for scale, block in zip(self._scales, blocks, strict=True)]
+        if self._line is not None:
+            return self._line.of(scores)
+        found = scores[0].copy()
+        for other in scores[1:]:
+            if self.method == "min":
+                np.minimum(found, other, out=found)
+            elif self.method == "max":
+                np.maximum(found, other, out=found)
+            elif self.method == "product":
+                found = np.clip(found, 0.0, 1.0) * np.clip(other, 0.0, 1.0)
+            else:
+                found += other
+        if self.method == "product":
+            return np.clip(found, 0.0, 1.0)
+        return found / len(scores) if self.method == "mean" else found
+
+
+def fuse(
+    systems: Systems,
+    method: FusionMethod = "mean",
+    *,
+    normalise: Normalisation = "none",
+    weights: Mapping[str, float] | None = None,
+    train: Systems | None = None,
+) -> Scores:
+    """Fuse the scores of several systems over the same templates.
+
+    Parameters
+    ----------
+    systems : mapping of str to Scores
+        Of the same layout, shape and labels, in the same order; where they name their templates,
+        as for :func:`compare`.
+    method, normalise, weights
+        As for :class:`Fusion`.
+    train : mapping of str to Scores, optional
+        Scores of other people, by the same names, that parameters and weights are learnt from.
+        Without, they come from the data themselves, which is optimistic: results say so.
+
+    Returns
+    -------
+    Scores
+        Over the same templates. Up to 1 GiB it is made whole; a larger matrix is computed in blocks
+        whenever it is read.
+
+    Raises
+    ------
+    DataError
+        If systems are not over the same templates, kinds are mixed, or training scores do not vary.
+    ProtocolError
+        If scores are an order only.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> a, b = (be.simulate(30, 3, random_state=seed) for seed in (0, 1))
+    >>> fused = be.fuse({"face": a, "finger": b}, normalise="z")
+    >>> fused.kind, bool(be.verification(fused).eer < be.verification(a).eer)
+    ('similarity', True)
+    """
+    fusion = Fusion(method, normalise, weights)
+    require_systems(systems)
+    fused = fusion.fit(systems if train is None else train).transform(systems)
+    if train is None and fusion.learns:
+        said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
+        fused.remarks = (*fused.remarks, said)
+    return fused
+
+
+def require_systems(systems: Any) -> dict[str, Scores]:
+    """Return systems by name, or raise :class:`DataError` unless they fit together."""
+    if not isinstance(systems, Mapping) or len(systems) < 2:
+        got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
+        raise DataError(
+            f"systems is {got if isinstance(got, str) else f'a mapping of {got}'}; expected a "
+            "mapping of name to Scores with two or more systems"
+        )
+    found = {str(name): scores for name, scores in systems.items()}
+    for name, scores in found.items():
+        require_scores(scores, f"system {name!r}")
+        scores.require_matrix()
+        if scores.kind not in VALUED:
+            raise DataError(
+                f"system {name!r} has only the order within each row; expected "
+                f"{' or '.join(VALUED)}"
+            )
+    first_name, *others = found
+    for _ in range(2 if len(others) > 1 else 1):  # once more, for what a later one lacks
+        for name in others:
+            where = f"{first_name!r} and {name!r}: "
+            try:
+                _align(found, first_name, name)
+                require_same(found[first_name], found[name])
+                _require_same_attempts(found[first_name], found[name])
+            except DataError as error:
+                raise error.preceded_by(where) from None
+    return found
+
+
+def _align(systems: dict[str, Scores], first: str, other: str) -> None:
+    """Take the part that two systems have in common, by the names of their templates."""
+    a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
+    if notes:
+        a = copy(a)
+        a.remarks = (*a.remarks, *notes)
+    systems[first], systems[other] = a, b
+
+
+def _require_same_attempts(a: Scores, b: Scores) -> None:
+    """Raise unless two systems leave out the same comparisons, and treat failed ones alike."""
+    for what in ("exclude", "nan"):
+        one, other = getattr(a, what), getattr(b, what)
+        if one != other:
+            raise DataError(f"{Argument(what)} is {one!r} and {other!r}; expected the same of both")
+    one, other = (None if s.layout == "pairs" else s.mask for s in (a, b))
+    if (one is None) != (other is None):
+        raise DataError("one has a mask and the other has none; expected the same of both")
+    if one is not None and other is not None and not np.array_equal(one, other):
+        row, column = np.argwhere(one != other)[0].tolist()
+        raise DataError(f"the masks differ, first at row {row}, column {column}")
+
+
+def _require_one_kind(systems: dict[str, Scores]) -> None:
+    kinds = {name: scores.kind for name, scores in systems.items()}
+    if len(set(kinds.values())) > 1:
+        said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
+        raise DataError(
+            f"{said}: they cannot be fused without normalisation; give {Argument('normalise')} "
+            f"as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
+        )
+
+
+def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
+    """Return the weights of systems in their order."""
+    if not isinstance(weights, Mapping):
+        raise DataError(
+            f"{Argument('weights')} is {weights!r}; expected a mapping of system to number"
+        )
+    for name in weights:
+        if name not in names:
+            raise DataError(bad_choice(f"{Argument('weights')}: the system", name, names))
+    for name in names:
+        if name not in weights:
+            raise DataError(f"{Argument('weights')} has none for {name!r}")
+    found = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
+    if not any(found) or not math.isfinite(sum(found)):
+        raise DataError(f"{Argument('weights')} are all 0; expected one that is not")
+    return np.array(found)
+
+
+def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+    """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
+    return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)

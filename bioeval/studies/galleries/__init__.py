@@ -1,0 +1,68 @@
+"""Galleries of other sizes, and with fewer templates of each subject."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
+    former_names={"mean_over_galleries": "bioeval.studies.galleries.results.mean_over_galleries"},
+    commands=(
+        Command(
+            "gallery-size",
+            "Evaluate identification by number of enrolled subjects.",
+            "Look into",
+            6,
+        ),
+        Command(
+            "gallery-templates",
+            "Evaluate all tasks by number of templates per subject.",
+            "Look into",
+            7,
+        ),
+    ),
+    examples="""
+# Evaluate at sizes up to that of the gallery
+bioeval gallery-size scores.npz
+# Choose sizes and ranks
+bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
+# Evaluate embeddings
+bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
+# Write results and plots
+bioeval gallery-size scores.npz --out sizes --plots
+
+# Evaluate at every number of templates
+bioeval gallery-templates scores.npz
+# Choose the numbers of templates
+bioeval gallery-templates scores.npz --templates 1,3,6
+# Fuse by the mean, at the threshold of a FAR
+bioeval gallery-templates scores.npz --fusion mean --threshold far=0.001
+# Evaluate embeddings; write results and plots
+bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out g --plots
+""",
+    plots=(
+        Plot(
+            "gallery_size",
+            "GallerySizeDisplay",
+            "plots",
+            "be.gallery_size",
+            ({"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)},),
+            {"gallery-size": {}},
+        ),
+        Plot(
+            "gallery_templates",
+            "GalleryTemplatesDisplay",
+            "plots",
+            "be.gallery_templates",
+            (along("gallery_templates", "frr_at_threshold", "far_at_threshold"),),
+            {"gallery-templates": {}},
+        ),
+    ),
+    views=(
+        View(
+            ("identification against gallery size",),
+            "gallery_size",
+            lines=True,
+            rates="identification",
+        ),
+        View(("rates against templates",), "gallery_templates"),
+    ),
+)

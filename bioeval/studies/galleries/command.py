@@ -1,0 +1,168 @@
+"""``bioeval gallery-size`` and ``gallery-templates``: rates against the size of the gallery."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS, THRESHOLD, WHOLE_NUMBERS
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    far_option,
+    fusion_option,
+    gallery_options,
+    name_option,
+    output_options,
+    reading_options,
+    terms_option,
+)
+from bioeval.cli.study_command import (
+    StudyCommand,
+    as_columns,
+    described,
+    require_values,
+    rows_over,
+    scalars,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("gallery-size", cls=Command)
+@click.argument("data")
+@option("--sizes", "Numbers of subjects in the gallery.  [a dozen, up to all]", WHOLE_NUMBERS)
+@gallery_options("Also draw R random galleries of each size, for the plots.")
+@option(
+    "--unenrolled",
+    "Proportions of unenrolled probes, such as 0.1,0.5.",
+    NUMBERS,
+    name="unenrolled_shares",
+)
+@output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
+@terms_option
+@reading_options
+def gallery_size_command(data: str, **options: Any) -> None:
+    """Evaluate identification of DATA by number of enrolled subjects.
+
+    Up to the number of enrolled subjects, rates are exact means over all smaller galleries. Beyond
+    it, they are extrapolated by a model and marked as extrapolated; the table gives the error of
+    the model on these data.
+    """
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.galleries.gallery_size import gallery_size
+
+        scores = run.read()
+        found = run.count(gallery_size, scores, **run.options)
+        require_values([found["cms"]], [scores])
+        document = {"file": data, **_size_document(found)}
+        csv = _curve_files(
+            found,
+            "gallery_size",
+            "gallery_size",
+            {"cms": "rank", "far": "threshold", "frr": "threshold"},
+        )
+        run.finish(found, document, csv)
+
+
+def _size_document(ds: xr.Dataset) -> dict[str, Any]:
+    """Return everything but the long curves as plain values; rates are fractions."""
+    from bioeval.results.dataset import shown_ranks
+
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    shares = ds["unenrolled_share"].values.tolist()
+    rows = [
+        {
+            "gallery_size": int(one["gallery_size"]),
+            "extrapolated": bool(one["extrapolated"]),
+            "far_extrapolated": bool(one["far_extrapolated"]),
+            "cms": {str(k): float(one["cms"].sel(rank=k)) for k in ranks},
+            "least_error": [
+                {
+                    "unenrolled_share": share,
+                    "error_share": float(one["least_error_share"][u]),
+                    "threshold": float(one["least_error_threshold"][u]),
+                }
+                for u, share in enumerate(shares)
+            ],
+        }
+        for one in (ds.isel(gallery_size=i) for i in range(ds.sizes["gallery_size"]))
+    ]
+    attempts = {name: int(ds[name]) for name in ("genuine_attempts", "impostor_attempts")}
+    parts: dict[str, Any] = {**attempts, "gallery_sizes": rows}
+    if "validation_size" in ds.dims:
+        names = {"validation_size": "predicted_from"}
+        parts["validation"] = [
+            {names.get(x, x.removeprefix("validation_")): value for x, value in row.items()}
+            for row in rows_over(ds, "validation_size")
+        ]
+    return described(ds, **parts)
+
+
+def _curve_files(
+    ds: xr.Dataset, sizes: str, head: str, curves: dict[str, str]
+) -> dict[str, dict[str, list[Any]]]:
+    """Return the columns of each curve over its dimension: one for each size of the gallery."""
+    files = {}
+    for name, over in curves.items():
+        values = ds[name].transpose(sizes, over).values.tolist()
+        columns = {f"{head}_{n}": x for n, x in zip(ds[sizes].values.tolist(), values, strict=True)}
+        files[f"{name}.csv"] = {over: ds[over].values.tolist(), **columns}
+    return files
+
+
+@click.command("gallery-templates", cls=Command)
+@click.argument("data")
+@option(
+    "--templates",
+    "Numbers of gallery templates per subject.  [six, up to that of most subjects]",
+    WHOLE_NUMBERS,
+    name="sizes",
+)
+@option(
+    "--threshold",
+    "Threshold for the comparison: a number, or eer or far=X at the smallest number of templates.",
+    THRESHOLD,
+    "eer",
+)
+@far_option
+@fusion_option
+@gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
+@name_option
+@output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
+@terms_option
+@reading_options
+def gallery_templates_command(data: str, **options: Any) -> None:
+    """Evaluate DATA by number of gallery templates per subject.
+
+    With more templates, FRR falls and FAR rises at the same threshold; at equal FAR the table shows
+    what more templates gain. Rates are exact means over all choices of templates.
+    """
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.galleries.gallery_templates import gallery_templates
+
+        scores = run.read()
+        found = run.count(gallery_templates, scores, **run.options)
+        require_values([found["frr"], found["far"]], [scores])
+        document = {"file": data, **_templates_document(found)}
+        over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
+        csv = {
+            "gallery_templates.csv": as_columns(rows_over(found, "gallery_templates")),
+            **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
+        }
+        run.finish(found, document, csv)
+
+
+def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
+    """Return everything but the long curves as plain values; rates are fractions."""
+    from bioeval.results.dataset import shown_ranks
+
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    rows = []
+    for row in rows_over(ds, "gallery_templates"):
+        one = ds.sel(gallery_templates=row["gallery_templates"])
+        row["cms"] = {str(k): float(one["cms"].sel(rank=k)) for k in ranks}
+        row["at_far"] = rows_over(one, "far_target")
+        rows.append(row)
+    return described(ds, **scalars(ds), by_templates=rows)

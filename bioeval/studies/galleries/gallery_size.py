@@ -1,0 +1,426 @@
+"""Evaluation of identification against the number of subjects in the gallery."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import MOST_DRAWS, require_integer, require_probability
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.scalars import Name
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
+from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
+from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
+from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, impostor_role
+from bioeval.results.words import excluded, percent
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.folds.options import FoldOptions
+from bioeval.studies.folds.parts import FoldSide, counted_parts
+from bioeval.studies.galleries.drawn import check_sizes, require_room
+from bioeval.studies.galleries.random_galleries import grid_over
+from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
+from bioeval.studies.summaries.counts import IndexSet
+from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import NO_RULE
+from bioeval.tallies.thresholds import require_values, to_user
+
+GALLERY_SIZE = {
+    "cms": CLOSED_SET["cms"],
+    "recognition_rate": CLOSED_SET["recognition_rate"],
+    **picked(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
+    "error_share": Name("proportion of all searches that end in a miss or a false accept"),
+    "least_error_share": Name(
+        "smallest error_share of any threshold, chosen on the same data (optimistic)"
+    ),
+    "least_error_threshold": Name("strictest threshold of least_error_share", "score"),
+    "extrapolated": Name("whether CMS, DIR and FRR are extrapolated by a model (1) or exact (0)"),
+    "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
+    "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
+    "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
+}
+
+KINDS = {
+    "leave-subject-out": (ENROLLED,),
+    "unenrolled": (UNENROLLED,),
+    "both": (ENROLLED, UNENROLLED),
+}
+
+
+def gallery_size_dataset(
+    tally: SizeTally,
+    sizes: np.ndarray,
+    subjects: int,
+    shares: np.ndarray,
+    *,
+    max_rank: int | None,
+    ties: str,
+    impostors: str,
+) -> xr.Dataset:
+    """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`.
+
+    `shares` are the proportions of unenrolled probes.
+    """
+    about, grid = tally.ranks.about, tally.thresholds
+    role = impostor_role(tally.ranks, impostors)
+    longest = max(subjects, int(sizes.max()))
+    count, note = max_ranks(longest, len(sizes) * (len(grid) + 1), max_rank, DIR_LIMIT)
+    model = Sizes(tally, ties, count, KINDS[role], subjects)
+    genuine, impostor = model.genuine, model.impostors
+
+    found = np.stack([model.identified(int(size)) for size in sizes])
+    fa = np.stack([model.accepted(int(size)) for size in sizes])
+    dir_, cms = rate(found[:, :-1], genuine), rate(found[:, -1], genuine)
+    far = rate(np.minimum(fa, impostor), impostor)
+    order = slice(None, None, -1 if larger_is_closer(about.kind) else 1)
+    dir_, far = dir_[:, order], far[:, order]
+    frr = 1.0 - dir_[:, :, 0]
+    beyond = (sizes > subjects).astype(np.int64)
+    far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
+    by_size, each = ("gallery_size",), ("gallery_size", "threshold")
+    limits = to_user(grid, about.kind)[order]
+    in_error = _weighted(shares[:, None, None], frr, far)
+    least, where = _least(in_error, shares, limits, about.kind)
+    variables: dict[str, Any] = {
+        "cms": (("gallery_size", "rank"), cms),
+        "recognition_rate": (by_size, cms[:, 0]),
+        "dir": (("gallery_size", "threshold", "rank"), dir_),
+        "far": (each, far),
+        "frr": (each, frr),
+        "error_share": (("unenrolled_share", *each), in_error),
+        "least_error_share": (("unenrolled_share", *by_size), least),
+        "least_error_threshold": (("unenrolled_share", *by_size), where),
+        "extrapolated": (by_size, beyond),
+        "far_extrapolated": (by_size, far_beyond),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+    }
+    coordinates = {
+        "gallery_size": sizes,
+        "rank": np.arange(1, count + 1),
+        "threshold": limits,
+        "unenrolled_share": shares,
+    }
+    remarks = [note] if note else []
+    if not genuine:
+        remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
+    if not impostor:
+        remarks.append("no impostor attempt: FAR is not defined (NaN)")
+    if beyond.any() or far_beyond.any():
+        remarks += _extrapolated(sizes, subjects, bool(beyond.any()), model)
+    if beyond.any():
+        known, validation = _validation(model, subjects)
+        coordinates["validation_size"] = known
+        variables |= validation
+    attrs = about_attrs(about, "identification against gallery size", remarks)
+    attrs |= {
+        "rank_unit": "subject",
+        "fusion": tally.ranks.fusion,
+        "ties": ties,
+        "impostors": role,
+        "exact_up_to": subjects,
+        "model": MODEL,
+    }
+    return build(variables, GALLERY_SIZE, coordinates, attrs)
+
+
+def _validation(model: Sizes, subjects: int) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the sizes from which the whole gallery is predicted, and the errors."""
+    known = np.unique([max(2, subjects // 4), max(2, subjects // 2)])
+    errors = [model.validated(int(size)) for size in known if size < subjects]
+    over = ("validation_size",)
+    return known[: len(errors)], {
+        "validation_cms_error": (over, np.array([_largest(cms) for cms, _ in errors])),
+        "validation_far_error": (over, np.array([_largest(far) for _, far in errors])),
+    }
+
+
+def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray:
+    """Return the proportion of searches in error; a class of weight 0 may be undefined."""
+    misses = np.where(share < 1.0, (1.0 - share) * frr, 0.0)
+    return misses + np.where(share > 0.0, share * far, 0.0)
+
+
+def _least(
+    errors: np.ndarray, shares: np.ndarray, limits: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest error over thresholds, and its strictest threshold: (u, sizes).
+
+    NaN where no threshold has a known error. `errors` is (u, sizes, t), `shares` (u,); `limits`
+    (t,) are in the user's order.
+    """
+    step, none = (-1, np.inf) if larger_is_closer(kind) else (1, -np.inf)
+    # The reject-all point: FNIR = 1, FPIR = 0.
+    reject = np.broadcast_to(1.0 - shares[:, None, None], (*errors.shape[:2], 1))
+    every = np.concatenate([reject, errors[..., ::step]], axis=-1)
+    at = np.nanargmin(every, axis=-1)
+    least = np.take_along_axis(every, at[..., None], axis=-1)[..., 0]
+    unknown = np.isnan(errors).all(axis=-1)
+    where = np.concatenate([[none], limits[::step]])[at]
+    return np.where(unknown, np.nan, least), np.where(unknown, np.nan, where)
+
+
+def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) -> list[str]:
+    """Return remarks on extrapolated rates."""
+    if beyond:
+        many = sizes[sizes > subjects]
+        larger = ", ".join(f"{size:,}" for size in many)
+        found = [
+            f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
+            f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
+            f"by the model {MODEL}; its validation errors are those within the data"
+        ]
+        if model.closer_model is None and model.genuine:
+            found.append("no non-mated subject is closer than a mate: nothing to extrapolate from")
+        return found
+    return [
+        f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
+        f"{subjects - 1:,} other subject{'s' * (subjects != 2)}"
+    ]
+
+
+def _largest(errors: np.ndarray) -> float:
+    """Return the error that is largest in size, with its sign; NaN without errors."""
+    known = errors[~np.isnan(errors)]
+    return float(known[np.argmax(np.abs(known))]) if len(known) else np.nan
+
+
+# Default number of thresholds; each has a table of counts as long as the gallery.
+THRESHOLDS = 100
+
+# Default number of sizes.
+SIZES = 12
+
+SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+@leaves_out_attacks
+def gallery_size(
+    scores: Scores,
+    sizes: Sequence[int] | None = None,
+    *,
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    unenrolled_shares: Sequence[float] = SHARES,
+    sampling: int | None = None,
+    random_state: RandomState = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate identification against the number of subjects in the gallery.
+
+    Up to the number of subjects of the data, each rate is the mean over **all** galleries of that
+    many subjects, exactly and without sampling; beyond it, the rate is extrapolated by a model,
+    and flagged.
+
+    Parameters
+    ----------
+    scores : Scores
+    sizes : increasing sequence of int, optional
+        Subjects in the gallery; default: about a dozen, up to all. For CMS and DIR the
+        probe's own subject is one of them, for FAR it is not.
+    thresholds : None, int or increasing array of float
+        As for :func:`bioeval.open_set`; default: about 100.
+    max_rank : int, optional
+        Number of ranks; None gives every attainable one while the table stays small, else 100.
+    fusion, ties, impostors
+        As for :func:`bioeval.open_set`. Ranks count subjects.
+    unenrolled_shares : sequence of float
+        Proportions of unenrolled probes, for the weights of the errors.
+    sampling : int, optional
+        Also draw this many galleries of each size within the data: random subjects, with only
+        their own probes. They show how far one gallery may be from the mean, which needs no
+        sampling.
+    random_state : int, SeedSequence, Generator or RandomState, optional
+        Seed of the sampling.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``gallery_size``: ``cms`` (by ``rank``), ``recognition_rate``, ``dir`` (by
+        ``threshold`` and ``rank``), ``far`` and ``frr`` (by ``threshold``), ``error_share`` (by
+        ``unenrolled_share`` and ``threshold``: the proportion of all searches that are a miss or
+        a false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
+        thresholds or by rejecting all; chosen on the same data, which is optimistic), and
+        ``extrapolated`` and ``far_extrapolated``, 1 where a rate is beyond the data and comes
+        from the model (attribute ``model``), else 0. Scalars ``genuine_attempts
+        impostor_attempts``. With sizes beyond the data, ``validation_cms_error`` and
+        ``validation_far_error`` over ``validation_size`` say how far the same model was off when
+        it predicted the whole gallery from parts of that size (the largest error over ranks, or
+        thresholds, with its sign). Sampling adds ``cms_by_gallery`` over ``repeat``, NaN beyond
+        the data, and ``cms_sd``, the standard deviation between those galleries.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores have no subjects, or only an order.
+
+    Notes
+    -----
+    A probe with ``r - 1`` of ``N - 1`` other subjects closer has, in a gallery of ``n'`` subjects,
+    a hypergeometric number closer; with ``c`` of ``M`` candidates within a threshold, none of
+    ``n'`` drawn is with chance ``C(M - c, n') / C(M, n')``. ``docs/exact-galleries.md`` derives
+    both, and the model. The dependence on size is that of Grother and Phillips (2004), "Models of
+    large population recognition performance", CVPR, without their assumption of one distribution
+    for all probes.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.gallery_size(be.simulate(50, 4, random_state=1), [2, 10, 50])
+    >>> ds.recognition_rate.values.round(3), ds.extrapolated.values
+    (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
+    """
+    reader = BlockReader(scores)
+    require_choice("ties", ties, TIES)
+    require_choice("impostors", impostors, IMPOSTORS)
+    shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
+    if shares.ndim > 1:
+        raise DataError(
+            f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
+        )
+    check_max_rank(max_rank, scores.shape[-1])
+    parse_fusion(fusion)
+    require_subjects(scores, "a gallery of fewer subjects")
+    require_values(scores, "a rate against the gallery size")
+    if scores.enrolment_times is not None:
+        raise ProtocolError(
+            "gallery sizes need one gallery, but these scores have a different gallery for each "
+            "probe (exclude has not-enrolled); bioeval.over_time gives the sizes and rates over "
+            "time"
+        )
+    subjects = len(reader.gallery.subjects)
+    chosen = _sizes(sizes, subjects)
+    grid = grid_over(reader, thresholds, THRESHOLDS)
+    job = SizeJob(reader, fusion=fusion, thresholds=grid)
+    repeats = (
+        0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+    )
+    stream = Stream(seed_sequence(random_state), 0)
+    (tally,) = run_jobs(reader, [job], progress)
+    found = gallery_size_dataset(
+        tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors
+    )
+    if not repeats:
+        return found
+    names = {name: found["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
+    curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(found["rank"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of one gallery, or none of a size
+        spread = np.std(curves, axis=0, ddof=1)
+    over = ("gallery_size", "rank")
+    found["cms_by_gallery"] = (
+        ("repeat", *over), curves, Name(f"of each gallery, {names['cms_by_gallery']}").attrs()
+    )  # fmt: skip
+    found["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
+    coordinate = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
+    return found.assign_coords(repeat=coordinate)
+
+
+def _sampled(
+    reader: BlockReader,
+    sizes: np.ndarray,
+    repeats: int,
+    stream: Stream,
+    fusion: str,
+    ties: str,
+    ranks: int,
+) -> np.ndarray:
+    """Return the CMS of random galleries, shape (repeats, sizes, ranks); NaN beyond the data."""
+    scores, groups = reader.scores, reader.gallery
+    subjects = len(groups.subjects)
+    of_column = np.empty(scores.shape[1], dtype=np.int64)
+    of_column[groups.columns[0]] = np.repeat(np.arange(subjects), np.diff(groups.starts))
+    require_room(repeats, len(sizes) * ranks)
+    curves = np.full((repeats, len(sizes), ranks), np.nan)
+
+    def drawn() -> Iterator[tuple[tuple[int, int], IndexSet]]:
+        for r in range(repeats):
+            order = np.argsort(stream.uniforms(subjects), kind="stable")
+            for i, size in enumerate(sizes[sizes <= subjects]):
+                # Galleries of one repeat lie within each other; the last flag is for probes
+                # without a subject here.
+                inside = np.zeros(subjects + 1, dtype=bool)
+                inside[order[:size]] = True
+                chosen = np.flatnonzero(inside[groups.own]), np.flatnonzero(inside[of_column])
+                if len(chosen[0]):
+                    yield (r, i), chosen
+
+    options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
+    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
+        found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
+        curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)
+    return curves
+
+
+def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
+    """Return the sizes as an increasing array."""
+    if sizes is None:
+        spread = np.geomspace(min(2, subjects), subjects, SIZES)
+        return np.unique(np.rint(spread).astype(np.int64))
+    return check_sizes(sizes, "subjects")
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
+    ds = found[""]
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    probes = counted(int(ds["genuine_attempts"]), "probes")
+    subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
+    yield Sentence("Identification against gallery size: means over all galleries of that size")
+    yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
+    if text := excluded(ds.attrs):
+        yield Sentence(f"excluded: {text}")
+    yield Sentence(Terms(found))
+    yield Sentence()
+    yield Sentence("CMS")
+    heads = [f"rank {rank}" for rank in ranks]
+    yield _by_size(ds, heads, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
+    yield Sentence()
+    yield Sentence(
+        "Proportion of searches that end in a miss (rank 1) or a false accept, by proportion of "
+        "unenrolled probes. Each is at its best threshold on these data (optimistic).",
+    )
+    yield Sentence()
+    heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]
+    beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
+    yield _by_size(ds, heads, ds["least_error_share"].transpose("gallery_size", ...), beyond)
+    if ds.sizes.get("validation_size", 0):
+        yield Sentence()
+        yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
+        yield Sentence("minus true, the largest over ranks and over thresholds):")
+        for i, size in enumerate(ds["validation_size"].values.tolist()):
+            cms, far = (
+                percent(float(ds[f"validation_{x}_error"][i]), "+.2f", " pp")
+                for x in ("cms", "far")
+            )
+            yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
+    yield Warnings(found)
+
+
+def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iterable[int]) -> Table:
+    """Return rates by gallery size, marked where the model extrapolates them."""
+    rows = [
+        [f"{size:,}", *map(percent, row), " modelled" if mark else ""]
+        for size, row, mark in zip(
+            ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True
+        )
+    ]
+    return Table(["subjects", *heads, ""], rows, widths=[8, *[9] * len(heads), 0])

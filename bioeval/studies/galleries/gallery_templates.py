@@ -1,0 +1,577 @@
+"""Rates against the number of templates that each subject has in the gallery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reporter
+from bioeval.base.random import RandomState, seed_sequence
+from bioeval.base.scalars import Name
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION, picked
+from bioeval.results.blocks import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Terms,
+    Title,
+    Warnings,
+)
+from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, rate, shown_ranks
+from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
+from bioeval.results.support import equal_error_variables
+from bioeval.results.words import excluded, percent, threshold_text
+from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
+from bioeval.studies.galleries.random_claims import (
+    DRAWS,
+    ChoiceCells,
+    DrawnChoices,
+    EveryChoice,
+    ExpectedClaims,
+    NearestCells,
+    are_few,
+)
+from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, grid_over
+from bioeval.studies.galleries.results import expected_accepts, expected_ranks
+from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
+from bioeval.tallies.sweep import run_blocks
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES
+
+_AT = "at the threshold of all rows"
+
+GALLERY_TEMPLATES = {
+    **picked(VERIFICATION, "frr", "far", "eer", "eer_threshold", "frr_at_far", "threshold_at_far"),
+    **picked(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    "frr_se": Name("standard error of FRR over the drawn galleries"),
+    "far_se": Name("standard error of FAR over the drawn galleries"),
+    "threshold_used": Name("threshold of all rows", "score", "threshold T"),
+    "frr_at_threshold": Name(f"FRR {_AT}", iso="FNMR"),
+    "far_at_threshold": Name(f"FAR {_AT}", iso="FMR"),
+    "open_set_far": OPEN_SET["far"],
+    "dir": OPEN_SET["dir"],
+    "cms": CLOSED_SET["cms"],
+    "mated_searches": Name("probes with a mate in the gallery", "probes"),
+    "non_mated_searches": Name("probes searched without their subject", "probes"),
+    "fewer": Name("subjects with fewer templates, all of which are enrolled", "subjects"),
+    "draws": Name("galleries drawn for each probe; 0: exact means over all", "galleries"),
+}
+
+# Default number of thresholds, each with a table of ranks; and of those between which operating
+# points are looked for.
+THRESHOLDS, INNER = 100, 1000
+
+# Default numbers of templates, at most.
+SIZES = 6
+
+
+@dataclass
+class _Part:
+    """The counts of some numbers of templates: jobs of blocks, of choices where these are made."""
+
+    sizes: list[int]
+    claims: ExpectedClaims
+    galleries: list[GalleryJob]
+    choices: EveryChoice | None = None
+
+    form = "templates"
+
+    def add(self, block: Any) -> None:
+        """Add a block, or choices of its templates."""
+        second = self.claims.wanted is not None
+        for one in [block] if self.choices is None else self.choices.blocks(block):
+            self.claims.add(one)
+            for job in () if second else self.galleries:
+                job.add(one)
+
+    def result(self) -> _Part:
+        """Return the part itself."""
+        return self
+
+
+@dataclass
+class _Request:
+    """Checked options of drawing and fusing."""
+
+    fusion: str
+    drawn: Drawn
+    seed: np.random.SeedSequence
+
+    @classmethod
+    def parse(cls, reader: BlockReader, fusion: str, drawn: Drawn) -> _Request:
+        """Return a checked request of scores that may be drawn from."""
+        scores = reader.scores
+        parse_fusion(fusion)
+        require_subjects(scores, "a gallery of some templates of each subject")
+        require_values(scores, "a rate against the number of templates")
+        if scores.enrolment_times is not None:
+            raise ProtocolError(
+                "templates are drawn from one gallery, but these scores have a different gallery "
+                "for each probe (exclude has not-enrolled); leave not-enrolled out"
+            )
+        return cls(fusion, drawn, seed_sequence(drawn.random_state))
+
+    def parts(
+        self, reader: BlockReader, sizes: Sequence[int], grid: np.ndarray, **ranking: Any
+    ) -> list[_Part]:
+        """Return the parts that count some numbers of templates; with `ranking` searches, too."""
+        if self.fusion == "min" and not self.drawn.repeats:
+            claims = ExpectedClaims(NearestCells(reader, sizes), grid)
+            galleries = [GalleryJob(reader, size=n, **ranking) for n in sizes if ranking]
+            return [_Part([*sizes], claims, galleries)]
+        return [self._of_choices(reader, size, grid, ranking) for size in sizes]
+
+    def _of_choices(
+        self, reader: BlockReader, size: int, grid: np.ndarray, ranking: dict[str, Any]
+    ) -> _Part:
+        method, order = parse_fusion(self.fusion)
+        if method == "kth" and order > size:
+            raise DataError(
+                f"{Argument('fusion')} is {self.fusion!r}, but {counted(size, 'templates')} of "
+                f"each subject {'are' if size > 1 else 'is'} enrolled; expected kth:{size} or "
+                "less, or more templates"
+            )
+        by_row = ranking.get("ties") == "stable"
+        draws = self.drawn.repeats or (0 if are_few(reader, size) else DRAWS)
+        choices = EveryChoice(reader, size, self.fusion, by_row=by_row) if not draws else (
+            DrawnChoices(
+                reader, size, self.fusion, draws=draws, seed=self.seed, by_row=by_row
+            )
+        )  # fmt: skip
+        claims = ExpectedClaims(ChoiceCells(choices), grid, draws)
+        jobs = []
+        if ranking:
+            alike = {"starts": choices.starts, "in_order": choices.in_order, **ranking}
+            jobs.append(GalleryJob(reader, size=1, **alike))
+        return _Part([size], claims, jobs, choices)
+
+
+@leaves_out_attacks
+def gallery_templates(
+    scores: Scores,
+    sizes: int | Sequence[int] | None = None,
+    *,
+    fusion: FusionRule = "min",
+    thresholds: Any = None,
+    threshold: Any = "eer",
+    max_rank: int | None = None,
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    sampling: Sampling = "exact",
+    random_state: RandomState = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate all tasks against the number of templates that each subject has in the gallery.
+
+    The nearest of more templates is nearer: at the same threshold FRR falls, and FAR rises. Each
+    rate is the mean over **all** choices of `n` templates of each subject, drawn without
+    repetition for each probe and subject by itself.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout.
+    sizes : int or increasing sequence of int, optional
+        Templates of each subject, at most as many as the largest subject has. A subject with
+        fewer enrols all. Default: up to six numbers that at least half of the subjects have.
+    fusion : str
+        As for :func:`bioeval.verification`. Of the nearest template (``"min"``) the means are
+        known in closed form. Of others all choices are made where no subject has more than 10,000;
+        else 200 galleries are drawn, which the variable ``draws`` and a warning say.
+    thresholds : None, int or increasing array of float
+        Of the curves; default: about 100.
+    threshold : float, str or tuple
+        The threshold at which all numbers of templates are compared: a number, or ``"eer"`` or
+        ``("far", x)`` of the smallest number of templates.
+    max_rank : int, optional
+        Number of ranks; None gives every attainable one while the table stays small, else 100.
+    ties, impostors
+        As for :func:`bioeval.open_set`. Ranks count subjects.
+    far_targets : sequence of float
+        For each, the smallest FRR with FAR at most the target, on the mean curves.
+    sampling : {"exact"} or int
+        The number of galleries to draw for each probe in place of all of them.
+    random_state : int, SeedSequence, Generator or RandomState, optional
+        Seed of the draws.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``gallery_templates``: of verification ``frr far`` (by ``threshold``), ``eer
+        eer_threshold``, ``frr_at_far threshold_at_far`` (by ``far_target``), and
+        ``frr_at_threshold far_at_threshold`` at ``threshold_used``; ``open_set_far`` (by
+        ``threshold``) and ``dir`` (by ``threshold`` and ``rank``) of open-set, ``cms`` (by
+        ``rank``) of closed-set identification; ``fewer``, the subjects with fewer enrolled
+        templates, before those that failed or are the probe itself leave; ``draws``. Operating
+        points are those of the mean curves, at the scores themselves. Where galleries are drawn,
+        ``frr_se far_se`` (NaN where means are exact) say how far the means may be off. Scalars
+        ``genuine_attempts impostor_attempts`` of verification, ``mated_searches
+        non_mated_searches`` of identification.
+
+    Raises
+    ------
+    DataError
+        Bad options; more templates than any subject has; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores have no subjects, or only an order, or another gallery for each probe.
+
+    Notes
+    -----
+    A subject with `N` usable templates, of which `k` lie within a threshold, is accepted with
+    chance ``1 - C(N - k, n) / C(N, n)``. ``docs/exact-galleries.md`` derives all formulas.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.gallery_templates(be.simulate(50, 4, random_state=1), [1, 2, 3])
+    >>> ds.frr_at_threshold.values.round(3), ds.far_at_threshold.values.round(3)
+    (array([0.033, 0.002, 0.   ]), array([0.033, 0.056, 0.072]))
+    """
+    drawn = parse_drawn("single", sampling, random_state)
+    require_choice("ties", ties, TIES)
+    require_choice("impostors", impostors, IMPOSTORS)
+    check_max_rank(max_rank)
+    targets, rule = check_far_targets(far_targets), _rule(threshold)
+    reader = BlockReader(scores)
+    request = _Request.parse(reader, fusion, drawn)
+    chosen = _sizes(sizes, np.diff(reader.gallery.starts))
+    grid = grid_over(reader, thresholds, THRESHOLDS)
+    subjects = len(reader.gallery.subjects)
+    count, note = max_ranks(subjects, len(chosen) * (len(grid) + 1), max_rank, DIR_LIMIT)
+    inner = np.union1d(grid, grid_over(reader, None, INNER))
+    parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
+    wanted = np.append(targets, rule.values if rule.name == "far" else ())
+    _count(reader, parts, wanted, rule, progress)
+    rule = rule.as_distance(scores.kind)
+    variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
+    variables |= _identification(parts, impostors)
+    fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < n)) for n in chosen]
+    draws = [part.claims.draws for part in parts for _ in part.sizes]
+    variables |= {"fewer": np.array(fewer), "draws": np.array(draws)}
+    kind = scores.kind
+    coordinates = {
+        "gallery_templates": np.array(chosen),
+        "threshold": to_user(grid, kind),
+        "rank": np.arange(1, count + 1),
+        "far_target": targets,
+    }
+    first = parts[0].claims
+    remarks = [note, *_remarks(chosen, fewer, draws, bool(drawn.repeats), first.numbers)]
+    attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
+        "fusion": fusion, "rank_unit": "subject", "ties": ties,
+        "sampling": str(drawn.repeats or "exact"), "threshold_rule": str(_rule(threshold)),
+        "impostors": role_of(reader.about.layout, impostors, bool(reader.enrolled.all())),
+        "draw": "uniformly without replacement, independently for each probe and subject",
+    }  # fmt: skip
+    found: dict[str, Any] = {
+        name: (_DIMS.get(name, ("gallery_templates",)), x) for name, x in variables.items()
+    }
+    for name, number in zip(("genuine_attempts", "impostor_attempts"), first.numbers, strict=True):
+        found[name] = number
+    dataset = build(found, GALLERY_TEMPLATES, coordinates, attrs)
+    for name in ("eer_threshold", "threshold_at_far", "threshold_used"):
+        dataset[name].values = to_user(dataset[name].values, kind)
+    return dataset.isel(threshold=slice(None, None, -1)) if larger_is_closer(kind) else dataset
+
+
+_BY_THRESHOLD = ("gallery_templates", "threshold")
+_DIMS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("frr", "far", "frr_se", "far_se", "open_set_far"), _BY_THRESHOLD),
+    **dict.fromkeys(("frr_at_far", "threshold_at_far"), ("gallery_templates", "far_target")),
+    "dir": ("gallery_templates", "threshold", "rank"),
+    "cms": ("gallery_templates", "rank"),
+    **dict.fromkeys(("threshold_used", "mated_searches", "non_mated_searches"), ()),
+}
+
+
+def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
+    """Return the numbers of templates; of subjects with `counts` templates."""
+    if sizes is None:
+        usual = max(1, int(np.quantile(counts, 0.5, method="lower")))
+        return np.unique(np.rint(np.geomspace(1, usual, SIZES)).astype(np.int64)).tolist()
+    array = check_sizes(sizes, "templates")
+    most = int(counts.max())
+    if array[-1] > most:
+        raise DataError(
+            f"{Argument(name)} has {array[-1]}, but no subject has more than "
+            f"{counted(most, 'templates')} in the gallery; expected at most {most}"
+        )
+    return array.tolist()
+
+
+def _rule(threshold: Any) -> Rule:
+    rule = parse_rule(threshold)
+    if rule.name not in ("eer", "far", "fixed"):
+        raise DataError(
+            f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x)"
+        )
+    return rule
+
+
+def _count(
+    reader: BlockReader,
+    parts: Sequence[_Part],
+    targets: np.ndarray,
+    rule: Rule | None,
+    progress: Progress | None,
+) -> None:
+    """Count all parts, and pass again over the scores around their operating points."""
+    rows = reader.scores.shape[0]
+    show = reporter(progress)
+
+    def half(before: int) -> Progress:
+        def shown(done: int, _: int) -> None:
+            show(before + done, 2 * rows)
+
+        return shown
+
+    fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
+    with threads_for(reader.scores):
+        run_blocks(reader, parts, half(0))
+        for part in parts:
+            part.claims.want(targets, fixed)
+        if rule is not None:
+            of_first = parts[0].claims.wanted
+            for part in parts[1:]:  # the threshold of all is of the first
+                assert part.claims.wanted is not None and of_first is not None
+                part.claims.wanted |= of_first
+        run_blocks(reader, parts, half(rows))
+
+
+def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:
+    """Yield the claims of each number of templates, and its place in them."""
+    for part in parts:
+        for s in range(len(part.sizes)):
+            yield part.claims, s
+
+
+def _verification(
+    parts: Sequence[_Part], grid: np.ndarray, targets: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the variables of verification; thresholds are distances."""
+    found: dict[str, list[Any]] = {}
+    for claims, s in _of_each(parts):
+        genuine, impostor = claims.numbers
+        fr, fa = claims.errors(s, grid)
+        points = claims.points(s, targets)
+        one = {
+            "frr": rate(fr, genuine),
+            "far": rate(fa, impostor),
+            "eer": points.equal_error.eer,
+            "eer_threshold": points.equal_error.eer_threshold,
+            "frr_at_far": points.frr_at_far,
+            "threshold_at_far": points.threshold_at_far,
+        }
+        if any(part.claims.draws for part in parts):
+            none = np.full(len(grid), np.nan)
+            spread = claims.spread(grid) if claims.draws else (none, none)
+            one |= dict(zip(("frr_se", "far_se"), spread, strict=True))
+        for name, value in one.items():
+            found.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str, np.ndarray]:
+    """Return the rates of all numbers of templates at one threshold."""
+    claims, s = next(_of_each(parts))
+    if rule.name == "fixed":
+        at = rule.values[0]
+    else:
+        points = claims.points(s, targets)
+        at = points.equal_error.eer_threshold if rule.name == "eer" else points.threshold_at_far[-1]
+    rates = np.array([claims.rates_at(s, float(at)) for claims, s in _of_each(parts)])
+    return {
+        "threshold_used": np.float64(at),  # type: ignore[dict-item]
+        "frr_at_threshold": rates[:, 0],
+        "far_at_threshold": rates[:, 1],
+    }
+
+
+def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
+    """Return the variables of open-set and closed-set identification."""
+    found: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
+    tally: GalleryTally | None = None
+    for tally in (job.result() for part in parts for job in part.galleries):
+        role = role_of(tally.about.layout, impostors, not tally.non_targets)
+        accepted, others = expected_accepts(tally, role)
+        identified = rate(expected_ranks(tally), tally.genuine)
+        found["open_set_far"].append(rate(accepted, others))
+        found["dir"].append(identified[:-1])
+        found["cms"].append(identified[-1])
+    assert tally is not None  # there is a number of templates
+    searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
+    return {**{name: np.array(values) for name, values in found.items()}, **searches}
+
+
+def _remarks(
+    sizes: Sequence[int],
+    fewer: Sequence[int],
+    draws: Sequence[int],
+    asked: bool,
+    attempts: tuple[int, int],
+) -> Iterator[str]:
+    """Yield notes on the limits of the rates."""
+    for number, words, rates in zip(attempts, ("genuine", "impostor"), ("FRR", "FAR"), strict=True):
+        if not number:
+            yield f"no {words} attempt: {rates} is not defined (NaN)"
+    for size, number in zip(sizes, fewer, strict=True):
+        if number:
+            yield (
+                f"{counted(number, 'subjects')} with fewer than {size} templates: the gallery "
+                "holds all that they have"
+            )
+    many = [str(size) for size, number in zip(sizes, draws, strict=True) if number]
+    if many and not asked:
+        yield (
+            f"more than 10,000 choices of {' or '.join(many)} templates of a subject: means over "
+            f"{DRAWS} galleries drawn for each probe, with a standard error"
+        )
+
+
+def drawn_verification(
+    scores: Scores,
+    gallery: Any,
+    sampling: Any,
+    random_state: RandomState,
+    templates: str,
+    others: dict[str, Any],
+    *,
+    fusion: str,
+    thresholds: Any,
+    far_targets: np.ndarray,
+    progress: Progress | None,
+) -> xr.Dataset:
+    """Return multi-template verification against galleries of some templates of each subject.
+
+    Counts are expected counts, and operating points those of the expected curves; see
+    :func:`bioeval.verification`, whose `others` may not be given.
+    """
+    drawn = parse_drawn(gallery, sampling, random_state)
+    require_choice("templates", templates, TEMPLATES)
+    if templates == "single":
+        raise DataError(
+            f"{Argument('gallery')} is {gallery!r}, but single templates are attempts by "
+            f"themselves, however many are enrolled; give {Argument('templates', 'multi')}"
+        )
+    refuse_interval(others["interval"])
+    if others["frr_targets"] is not None:
+        raise ProtocolError(
+            f"{Argument('frr_targets')} and {Argument('gallery')} are both given, but mean curves "
+            "over drawn galleries have no FAR at a FRR; give one of them"
+        )
+    for name in ("claims", "attempts"):
+        if others[name] is not None:
+            raise ProtocolError(
+                f"{Argument(name)} and {Argument('gallery')} are both given, but galleries are "
+                "drawn for all claims of single probes; give one of them"
+            )
+    reader = BlockReader(scores)
+    request = _Request.parse(reader, fusion, drawn)
+    (size,) = _sizes(drawn.size, np.diff(reader.gallery.starts), "gallery")
+    grid = grid_over(reader, thresholds)
+    inner = grid if thresholds is None else np.union1d(grid, grid_over(reader, None))
+    parts = request.parts(reader, [size], inner)
+    _count(reader, parts, far_targets, None, progress)
+    claims, kind = parts[0].claims, scores.kind
+    genuine, impostor = claims.numbers
+    fr, fa = claims.errors(0, grid)
+    points = claims.points(0, far_targets)
+    variables: dict[str, Any] = {
+        **decisions(genuine - fr, genuine, fa, impostor),
+        "fr": (("threshold",), fr),
+        "frr": (("threshold",), rate(fr, genuine)),
+        **equal_error_variables(points.equal_error, kind),
+        "frr_at_far": (("far_target",), points.frr_at_far),
+        "threshold_at_far": (("far_target",), to_user(points.threshold_at_far, kind)),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+    }
+    if claims.draws:
+        spread = zip(("frr_se", "far_se"), claims.spread(grid), strict=True)
+        variables |= {name: (("threshold",), x) for name, x in spread}
+    fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < drawn.size))]
+    asked = bool(drawn.repeats)
+    remarks = _remarks([drawn.size], fewer, [claims.draws], asked, claims.numbers)
+    attrs = about_attrs(reader.about, "verification, multi-template", remarks) | {
+        "templates": "multi", "fusion": fusion, "claims": "all", "gallery": drawn.gallery,
+        "sampling": str(claims.draws or "exact"),
+        "draw": "uniformly without replacement, independently for each probe and subject",
+    }  # fmt: skip
+    coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
+    names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
+    found = build(variables, names, coordinates, attrs)
+    return found.isel(threshold=slice(None, None, -1)) if larger_is_closer(kind) else found
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the rates at one threshold and at equal FAR, one line for each number of templates."""
+    ds = found[""]
+    attrs = ds.attrs
+    attempts = (int(ds[name]) for name in ("genuine_attempts", "impostor_attempts"))
+    genuine, impostor = attempts
+    facts: list[tuple[str, str | Terms]] = [
+        ("System", str(attrs["system"])),
+        ("Over", f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}, "
+         f"multi-template; fusion {attrs['fusion']}"),
+        ("Excluded", excluded(attrs)),
+        ("Terms", Terms(found, {"verification": ["frr", "far"], "identification": ["cms"]})),
+    ]  # fmt: skip
+    yield FactList(facts)
+    yield Sentence()
+    rule, used = str(attrs["threshold_rule"]), threshold_text(float(ds["threshold_used"]))
+    nearest = ": more templates lower FRR and raise FAR" if attrs["fusion"] == "min" else ""
+    yield Title(f"One threshold, {used}{nearest}")
+    first = int(ds["gallery_templates"][0])
+    if not rule.startswith("fixed"):
+        words = {"eer": "the EER"}.get(rule.partition("=")[0], f"{rule}")
+        yield Note(f"threshold of {words} with {counted(first, 'templates')} per subject")
+    drawn = "frr_se" in ds
+    columns = ["frr_at_threshold", "far_at_threshold"]
+    yield _table(ds, {"FRR": ds[columns[0]], "FAR": ds[columns[1]]}, fewer=True)
+    yield Sentence()
+    targets = ds["far_target"].values.tolist()
+    yield Title("FRR at equal FAR: each number of templates at its own threshold")
+    at_far = {f"FAR <= {per_cent(x)}": ds["frr_at_far"].sel(far_target=x) for x in targets}
+    yield _table(ds, {"EER": ds["eer"], **at_far})
+    yield Sentence()
+    yield Title("Identification, ranks of subjects")
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
+    yield Sentence()
+    how = "exact means over all choices of templates, independent for each probe"
+    if drawn:
+        many = sorted({int(x) for x in ds["draws"].values.tolist() if x})
+        how = f"means over {' or '.join(map(str, many))} galleries drawn for each probe"
+    yield Sentence(f"Rates are {how}.")
+    yield Warnings(found)
+
+
+def _table(ds: xr.Dataset, columns: dict[str, xr.DataArray], *, fewer: bool = False) -> Table:
+    """Return rates, one line for each number of templates."""
+    heads = ["templates", *columns]
+    rows = [
+        [f"{size:,}", *(percent(float(column[i]), "fine") for column in columns.values())]
+        for i, size in enumerate(ds["gallery_templates"].values.tolist())
+    ]
+    if fewer and ds["fewer"].values.any():
+        heads.append("subjects with fewer")
+        rows = [[*row, f"{n:,}"] for row, n in zip(rows, ds["fewer"].values.tolist(), strict=True)]
+    return Table(heads, rows)

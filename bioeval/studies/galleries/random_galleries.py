@@ -1,0 +1,461 @@
+"""Averages over galleries drawn at random: exact sums over all of them, and by sampling.
+
+``docs/exact-galleries.md`` derives the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bioeval.base.errors import MergeError, require_choice
+from bioeval.base.random import seed_sequence
+from bioeval.kernels import draw as kernel_draw
+from bioeval.kernels.argument_groups import GroupedBlock
+from bioeval.scores.arrays import writable_alias
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.galleries import kernel
+from bioeval.studies.galleries.drawn import Drawn, require_room
+from bioeval.tallies.cells import cell_exponent
+from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
+from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
+from bioeval.tallies.identification_job import TIES
+from bioeval.tallies.parts import Extent
+from bioeval.tallies.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    default_grid,
+    linear_grid,
+    to_internal,
+    with_infinities,
+)
+
+
+def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) -> np.ndarray:
+    """Return thresholds as increasing distances.
+
+    Given ones, or about `count` (or a given number) from the smallest to the largest finite
+    score, which requires a pass over all scores.
+    """
+    given = check_thresholds(thresholds)
+    if isinstance(given, np.ndarray):
+        return to_internal(given, reader.scores.kind)
+    low, high, negative, positive = extent_of(reader, _others)
+    if given is None:
+        exponent = cell_exponent(low, high) if low <= high else 0
+        grid = default_grid(low, high, exponent, count)
+    else:
+        grid = linear_grid(low, high, given)
+    return with_infinities(grid, negative, positive)
+
+
+def _others(block: Block) -> list[ImpostorBlock]:
+    """Return all comparisons of a block except those of a probe with itself."""
+    position = block.self_position
+    return [(block.values, np.maximum(position, 0), position + 1)]
+
+
+# A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
+# overflows before 2^33 chances.
+BITS, SHIFT = 60, 30
+
+# Chances below this are left out of a sum of many: far below the last bit of any result.
+TINY = 1e-24
+
+# Chances computed together, so that memory does not grow with the ranks.
+TILE_CHANCES = 1 << 20
+
+POLICY = {
+    "optimistic": kernel.OPTIMISTIC,
+    "pessimistic": kernel.PESSIMISTIC,
+    "stable": kernel.STABLE,
+    "expected": kernel.EXPECTED,
+}
+
+# The sums over thresholds, one row each.
+ENROLLED, UNENROLLED, TARGET, OWN = range(4)
+
+
+@dataclass
+class FixedSums:
+    """A table of sums of numbers from 0 to 1 as whole numbers: ``(high 2**30 + low) 2**-60``.
+
+    Floats added in another order give another last digit; integers do not. So the sums of two sets
+    of probes add up to the sum over both, exactly.
+    """
+
+    high: np.ndarray
+    low: np.ndarray
+
+    @classmethod
+    def zeros(cls, rows: int, columns: int) -> FixedSums:
+        """Return a table of zeros."""
+        shape = (rows, columns)
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
+
+    def add(self, values: np.ndarray, rows: np.ndarray) -> None:
+        """Add each row of `values` to the row of the table that `rows` names; -1 for none."""
+        kernel.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
+        self._carry()
+
+    def merge(self, other: FixedSums) -> FixedSums:
+        """Return the sums of both."""
+        return FixedSums(self.high + other.high, self.low + other.low)._carry()
+
+    def accumulated(self, axis: int) -> FixedSums:
+        """Return the running sums along an axis."""
+        return FixedSums(np.cumsum(self.high, axis), np.cumsum(self.low, axis))._carry()
+
+    def __getitem__(self, item: int | slice) -> FixedSums:
+        return FixedSums(self.high[item], self.low[item])
+
+    def _carry(self) -> FixedSums:
+        """Carry the overflow of the lower sum to the upper one."""
+        self.high = self.high + (self.low >> SHIFT)
+        self.low = self.low & ((1 << SHIFT) - 1)
+        return self
+
+    def values(self) -> np.ndarray:
+        """Return the sums in float64, rounded once."""
+        return self.high * 2.0 ** (SHIFT - BITS) + self.low * 2.0**-BITS
+
+
+@dataclass
+class GalleryTally:
+    """Expected counts over random galleries, as sums that merge exactly.
+
+    Attributes
+    ----------
+    about : Provenance
+    size : int
+        Templates drawn of each subject.
+    ties : str
+    thresholds : float64 array, shape (t,)
+        As increasing distances; empty for closed-set identification.
+    di : FixedSums, shape (t + 1, k)
+        Genuine attempts by the first threshold not below their mate, and by rank.
+    tied : FixedSums, shape (1, 1)
+        Genuine attempts with a non-mate exactly as close.
+    within : FixedSums, shape (4, t)
+        Probes with a template within each threshold: of others, the enrolled and the unenrolled;
+        of anyone, and of their own subject, the enrolled.
+    genuine, unmated, targets, non_targets : int
+        Probes with a usable mate, and without; enrolled probes, and others.
+    impostors_enrolled, impostors_unenrolled : int
+        Of them, those with a usable template of another subject.
+    fewer_mates : int
+        Probes whose subject has usable templates, but fewer than are drawn.
+    first_unmated : int
+        The first probe without a mate, -1 if there is none.
+    """
+
+    form: ClassVar[str] = "galleries"
+
+    about: Provenance
+    size: int
+    ties: str
+    thresholds: np.ndarray
+    di: FixedSums
+    tied: FixedSums
+    within: FixedSums
+    genuine: int = 0
+    unmated: int = 0
+    unmated_targets: int = 0
+    targets: int = 0
+    non_targets: int = 0
+    impostors_enrolled: int = 0
+    impostors_unenrolled: int = 0
+    fewer_mates: int = 0
+    first_unmated: int = -1
+
+    def merge(self, other: GalleryTally) -> GalleryTally:
+        """Return the tally of both sets of probes, equal to that of the whole to the last bit."""
+        require_alike(self, other, ("size", "ties"))
+        require_same_thresholds(self, other)
+        if self.di.high.shape != other.di.high.shape:
+            raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
+        added = {
+            f.name: getattr(self, f.name) + getattr(other, f.name)
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), int) and f.name not in ("size", "first_unmated")
+        }
+        first = self.first_unmated
+        if first < 0 <= other.first_unmated:
+            first = self.about.probes + other.first_unmated
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            di=self.di.merge(other.di),
+            tied=self.tied.merge(other.tied),
+            within=self.within.merge(other.within),
+            first_unmated=first,
+            **added,
+        )
+
+
+_TABLES = ("di", "tied", "within")
+_NUMBERS = (
+    *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
+    *("impostors_enrolled", "impostors_unenrolled", "fewer_mates"),
+)
+
+
+class GalleryJob:
+    """Sums over probes of the chances over all galleries of `size` templates of each subject.
+
+    Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
+    blocks, unless they are the reader's; `in_order` says that the scores of a group increase.
+    """
+
+    form = "galleries"
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        *,
+        size: int,
+        ties: str,
+        thresholds: np.ndarray,
+        ranks: int,
+        starts: np.ndarray | None = None,
+        in_order: bool = False,
+    ):
+        require_choice("ties", ties, TIES)
+        self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
+        self.in_order = in_order
+        self.thresholds = thresholds
+        count = len(thresholds)
+        self.tally = GalleryTally(
+            about=reader.about,
+            size=size,
+            ties=ties,
+            thresholds=thresholds,
+            di=FixedSums.zeros(count + 1, ranks),
+            tied=FixedSums.zeros(1, 1),
+            within=FixedSums.zeros(4, count),
+        )
+        self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
+        self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
+        starts = reader.gallery.starts if starts is None else starts
+        self.steps = _steps(int(np.diff(starts).max()), size)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has counted anything."""
+        job = copy(self)
+        zeros: dict[str, Any] = dict.fromkeys(_NUMBERS, 0)
+        zeros |= {x: FixedSums.zeros(*getattr(self.tally, x).high.shape) for x in _TABLES}
+        job.tally = replace(self.tally, **zeros, first_unmated=-1)
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        first = self.tally.first_unmated
+        found = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
+        return {**found, "first_unmated": Extent(first) if first >= 0 else Extent()}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        first = found["first_unmated"].low
+        known = {x: found[x] for x in (*_TABLES, *_NUMBERS)}
+        self.tally = replace(
+            self.tally, **known, first_unmated=int(first) if first < np.inf else -1
+        )
+
+    def add(self, block: Block) -> None:
+        """Add the rows of a block."""
+        room = block.mate_stop - block.mate_start
+        tally = self.tally
+        enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
+        tally.targets += int(enrolled.sum())
+        tally.non_targets += int((~enrolled).sum())
+        for low, high in _tiles(room, self.ranks, len(self.thresholds)):
+            probes = grouped(block, slice(low, high))
+            given = probes, _usable(probes), enrolled[low:high]
+            self._rank(*given, block.low + low, room[low:high])
+            if len(self.thresholds):
+                self._within(*given)
+
+    def _rank(
+        self,
+        probes: GroupedBlock,
+        usable: np.ndarray,
+        enrolled: np.ndarray,
+        low: int,
+        room: np.ndarray,
+    ) -> None:
+        first = np.concatenate([[0], np.cumsum(room)])
+        ranks = kernel.MateRanks(
+            first=first,
+            distance=np.empty(first[-1]),
+            tied=np.empty(first[-1]),
+            chance=np.empty((first[-1], self.ranks)),
+        )
+        draw = kernel.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
+        kernel.rank_chances(probes, usable, draw, self.rules, ranks)
+        tally, usable = self.tally, ~np.isnan(ranks.distance)
+        tally.fewer_mates += fewer_mates(probes, enrolled, self.size)
+        bins = np.searchsorted(self.thresholds, ranks.distance)
+        tally.di.add(ranks.chance, np.where(usable, bins, -1))
+        tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
+        mated = np.zeros(len(room), dtype=bool)
+        mated[np.repeat(np.arange(len(room)), room)[usable]] = True
+        tally.genuine += int(mated.sum())
+        tally.unmated += int((~mated).sum())
+        tally.unmated_targets += int((~mated & enrolled).sum())
+        if tally.first_unmated < 0 and not mated.all():
+            tally.first_unmated = low + int(np.argmin(mated))
+
+    def _within(self, probes: GroupedBlock, usable: np.ndarray, enrolled: np.ndarray) -> None:
+        shape = (len(usable), len(self.thresholds))
+        chances = kernel.Chances(
+            anyone=np.empty(shape),
+            oneself=np.empty(shape),
+            others=np.empty(len(usable), dtype=np.int64),
+        )
+        kernel.within_chances(probes, usable, self.grid, self.steps, chances)
+        anyone, oneself, others = chances
+        tally = self.tally
+        tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
+        tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
+        tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
+        tally.within.add(oneself, np.where(enrolled, OWN, -1))
+
+    def result(self) -> GalleryTally:
+        """Return the tally."""
+        return self.tally
+
+
+def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
+    """Return the number of enrolled probes with usable mates, but fewer than are drawn."""
+    if size < 2:
+        return 0
+    mates = _usable(probes)[np.arange(len(enrolled)), probes.own]
+    return int((enrolled & (mates > 0) & (mates < size)).sum())
+
+
+def grouped(block: Block, rows: slice) -> GroupedBlock:
+    """Return the rows of a block in the form that kernels take, in float64."""
+    values = block.values[rows].astype(np.float64, copy=False)
+    return GroupedBlock(
+        values, block.columns[0], block.starts, block.own[rows], block.self_position[rows]
+    )
+
+
+def _usable(probes: GroupedBlock) -> np.ndarray:
+    """Return the number of attempts of each row in each group, without the probe itself."""
+    values, starts, itself = probes.values, probes.starts, probes.self_position
+    usable = np.tile(np.diff(starts), (len(values), 1))
+    failed = np.isnan(values)
+    if failed.any():
+        usable -= np.add.reduceat(failed, starts[:-1], axis=1, dtype=np.int64)
+    rows = np.flatnonzero(itself >= 0)
+    rows = rows[~failed[rows, itself[rows]]]
+    usable[rows, np.searchsorted(starts, itself[rows], side="right") - 1] -= 1
+    return usable
+
+
+def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose chances fit into one tile, or single rows."""
+    low, held = 0, 0
+    for i, mates in enumerate(room):
+        needed = int(mates) * ranks + 3 * thresholds
+        if i > low and held + needed > TILE_CHANCES:
+            yield low, i
+            low, held = i, 0
+        held += needed
+    yield low, len(room)
+
+
+@lru_cache(maxsize=8)
+def _rules(subjects: int) -> kernel.Rules:
+    """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
+    from scipy.special import roots_legendre
+
+    most = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
+    sizes = [1]
+    while sizes[-1] < most:
+        sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
+    found = [roots_legendre(size) for size in sizes]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in found])
+    weights = np.concatenate([w / w.sum() for _, w in found])
+    return kernel.Rules(np.array(sizes), starts, nodes, weights)
+
+
+def _steps(largest: int, size: int) -> np.ndarray:
+    """Return the `steps` of :func:`within_chances` for groups of up to `largest` templates."""
+    left = np.arange(largest + 1)
+    steps = np.full(largest + 1, -np.inf)
+    steps[left > size] = np.log1p(-size / left[left > size])
+    return steps
+
+
+# Facts of each search.
+FACTS = ("mate", "closer", "tied", "tied_before", "other")
+
+
+# Points of a gallery's curves, about.
+CURVES = 5_000
+
+
+class SampledJob:
+    """Draws galleries for each probe, and records the facts of each search in them."""
+
+    form = "sampled galleries"
+
+    def __init__(self, reader: BlockReader, drawn: Drawn):
+        self.reader, self.drawn = reader, drawn
+        shape = (drawn.repeats, reader.scores.shape[0])
+        require_room(drawn.repeats, len(FACTS) * shape[1] + CURVES)
+        self.facts = {
+            name: np.zeros(shape, dtype=float if name in ("mate", "other") else np.int64)
+            for name in FACTS
+        }
+        self.mates = np.zeros(shape[1], dtype=np.int64)
+        self.others = np.zeros(shape[1], dtype=np.int64)
+        self.fewer_mates = 0
+        self.key = seed_sequence(drawn.random_state).generate_state(2, np.uint64)
+
+    def add(self, block: Block) -> None:
+        """Draw for the rows of a block."""
+        rows = slice(block.low, block.low + len(block.values))
+        shape = (self.drawn.repeats, len(block.values))
+        found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
+        probes = grouped(block, slice(None))
+        self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
+        facts = kernel_draw.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel_draw.draw_facts(
+            probes,
+            writable_alias(self.reader.scores.probe_ids[rows]),
+            self.drawn.size,
+            self.key,
+            facts,
+        )
+        for name in FACTS:
+            self.facts[name][:, rows] = found[name]
+
+    def result(self) -> list[IdentificationTally]:
+        """Return the tally of each gallery."""
+        return [self._tally(r) for r in range(self.drawn.repeats)]
+
+    def _tally(self, r: int) -> IdentificationTally:
+        facts = {name: self.facts[name][r] for name in FACTS}
+        return IdentificationTally(
+            about=self.reader.about,
+            rank_unit="subject",
+            fusion="min",
+            enrolled=self.reader.enrolled,
+            mates=self.mates,
+            mates_tied=self.mates,
+            others=self.others,
+            nearest_mate=facts["mate"],
+            nearest_other=facts["other"],
+            **facts,
+        )

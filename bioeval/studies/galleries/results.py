@@ -1,0 +1,342 @@
+"""The mean of results over galleries, each at its own thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError, counted
+from bioeval.base.scalars import Name
+from bioeval.base.variables import OPEN_SET
+from bioeval.results.dataset import Variables, rate
+from bioeval.results.identification import (
+    ClosedSetCounts,
+    OpenSetAttempts,
+    OpenSetCounts,
+    open_set_result,
+    require_mated,
+    role_of,
+)
+from bioeval.studies.galleries.drawn import Drawn
+from bioeval.studies.galleries.random_galleries import (
+    ENROLLED,
+    OWN,
+    TARGET,
+    UNENROLLED,
+    GalleryTally,
+)
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+
+#: Rates that are averaged, where the results have them.
+_MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
+
+#: Attempts, which are added up; no mean is weighed by them.
+_SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "queries")
+
+
+def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Return the mean of the rates of one task over several galleries.
+
+    Each gallery keeps its own threshold at each FAR, and all galleries weigh the same: attempts are
+    never pooled. IJB-C's figures are such means, over its galleries G1 and G2.
+
+    Parameters
+    ----------
+    results : mapping of str to Dataset
+        The result of one task, such as :func:`bioeval.open_set`, for each gallery by name, with the
+        same FAR targets.
+
+    Returns
+    -------
+    xarray.Dataset
+        The means of ``dir_at_far`` over ``far_target, rank``, ``cms`` and ``cmc`` over ``rank``,
+        ``frr_at_far`` over ``far_target``, and ``eer auc recognition_rate mean_ap``, as far as the
+        results have them, NaN where that of some gallery is; the sums of the attempts; in the
+        attributes ``galleries``. Ranks that not all galleries have are left out. There are no
+        curves over thresholds, which differ between the galleries.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two galleries, or they are results of different tasks, or at
+        different FAR targets.
+
+    Notes
+    -----
+    Definition: Maze and others, IARPA Janus Benchmark - C (ICB 2018), 1:N identification;
+    ``docs/definitions.md``, "Several galleries".
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> from bioeval.studies.galleries.results import mean_over_galleries
+    >>> values, probes = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]), ["ann", "bob", "eve"]
+    >>> results = {
+    ...     name: be.open_set(be.Scores(values[:, [i]], probes, [name]), far_targets=[0.1])
+    ...     for i, name in enumerate(["ann", "bob"])
+    ... }
+    >>> mean_over_galleries(results).dir_at_far.values
+    array([[1.]])
+    """
+    if not isinstance(results, Mapping) or not all(
+        isinstance(x, xr.Dataset) for x in results.values()
+    ):
+        raise DataError(f"results is {type(results).__name__}; expected results by name, a mapping")
+    if len(results) < 2:
+        raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
+    every = list(results.values())
+    tasks = {str(dataset.attrs.get("task", "")) for dataset in every}
+    if len(tasks) > 1:
+        raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
+    first = every[0]
+    shared = [name for name in (*_MEANS, *_SUMS) if all(name in dataset for dataset in every)]
+    coordinates: dict[str, Any] = {}
+    for dim in dict.fromkeys(str(dim) for name in shared for dim in first[name].dims):
+        length = min(dataset.sizes[dim] for dataset in every) if dim == "rank" else None
+        labels = [dataset[dim].values[:length] for dataset in every]
+        if any(not np.array_equal(labels[0], other) for other in labels[1:]):
+            raise DataError(f"results are at different values of {dim}; evaluate all at the same")
+        coordinates[dim] = (dim, labels[0], first[dim].attrs)
+    variables = {}
+    for name in shared:
+        dims = first[name].dims
+        size = {str(dim): slice(len(coordinates[str(dim)][1])) for dim in dims}
+        values = np.stack([x[name].transpose(*dims).isel(size).values for x in every])
+        together = values.mean(axis=0) if name in _MEANS else values.sum(axis=0)
+        variables[name] = (dims, together, first[name].attrs)
+    shared_attrs = set.intersection(*(set(dataset.attrs.items()) for dataset in every))
+    attrs = {k: v for k, v in first.attrs.items() if (k, v) in shared_attrs}
+    attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
+    for name in ("gallery_templates", "gallery_subjects"):
+        attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
+    notes = [
+        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts "
+        "are sums and no weights of the means"
+    ]
+    for dataset in every:
+        notes += str(dataset.attrs.get("warnings", "")).splitlines()
+    attrs |= {"galleries": " ".join(results), "warnings": "\n".join(dict.fromkeys(notes))}
+    return xr.Dataset(variables, coordinates, attrs)
+
+
+# Curves that are also given gallery by gallery.
+BY_GALLERY = ("cms", "far", "frr")
+
+
+# The same in all galleries; the rest is averaged.
+SAME = (
+    "attempts", "skipped", "genuine_attempts", "impostor_attempts", "target_probes",
+    "non_target_probes", "expected_false_accepts", "subjects", "genuine_subjects",
+    "impostor_subjects",
+)  # fmt: skip
+
+
+# Not averaged: their means have no meaning.
+LEFT_OUT = ("eer_threshold", "threshold_at_far", "eer_low", "eer_high", "far_at_eer", "frr_at_eer")
+
+
+def sampled_dataset(
+    tallies: list[IdentificationTally],
+    evaluate: Callable[[IdentificationTally], xr.Dataset],
+    drawn: Drawn,
+    note: str = "",
+    fewer_mates: int = 0,
+) -> xr.Dataset:
+    """Return the means over sampled galleries, one tally each, with the spread between them.
+
+    The dataset is as `evaluate` makes it of one gallery, but each rate is the mean over galleries.
+    ``<name>_sd`` is the standard deviation between galleries (``ddof = 1``, NaN of one gallery),
+    ``<name>_se`` the standard error of the mean: how far it may lie from the exact mean over all
+    galleries. It says nothing about other probes or subjects. ``<name>_by_gallery`` holds the
+    curves of each.
+    """
+    mean: dict[str, np.ndarray] = {}
+    square: dict[str, np.ndarray] = {}
+    curves: dict[str, list[np.ndarray]] = {}
+    first: xr.Dataset | None = None
+    for count, tally in enumerate(tallies, 1):
+        one = evaluate(tally)
+        first = one if first is None else first
+        for name in one.data_vars:
+            key, values = str(name), one[name].values.astype(np.float64)
+            if key in SAME or key in LEFT_OUT:
+                continue
+            if key not in mean:
+                mean[key], square[key] = np.zeros(values.shape), np.zeros(values.shape)
+            step = values - mean[key]
+            mean[key] = mean[key] + step / count
+            square[key] = square[key] + step * (values - mean[key])
+            if key in BY_GALLERY:
+                curves.setdefault(key, []).append(values)
+    assert first is not None  # there is at least one gallery
+    repeats = drawn.repeats
+    variables: dict[str, Any] = {}
+    for name in first.data_vars:
+        key, old = str(name), first[name]
+        if key in SAME:
+            variables[key] = old
+        if key not in mean:
+            continue
+        variables[key] = (old.dims, mean[key], old.attrs)
+        if old.attrs.get("units") != "1":
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(square[key] / (repeats - 1 or np.nan))
+        says = old.attrs["long_name"]
+        variables[f"{key}_sd"] = (old.dims, spread, Name(f"between galleries, {says}").attrs())
+        about = Name(f"standard error over galleries, {says}").attrs()
+        variables[f"{key}_se"] = (old.dims, spread / np.sqrt(repeats), about)
+    for key, found in curves.items():
+        about = Name(f"of each drawn gallery, {first[key].attrs['long_name']}").attrs()
+        variables[f"{key}_by_gallery"] = (("repeat", *first[key].dims), np.stack(found), about)
+    coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
+    coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
+    attrs = first.attrs | drawn_attrs(drawn)
+    attrs["warnings"] = "\n".join(filter(None, [attrs["warnings"], note]))
+    mated = int((tallies[0].mates > 0).sum())  # the same in all galleries
+    return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
+
+
+NO_POINTS = (
+    "operating points of expected rates are known between the thresholds of the result only: "
+    "EER and DIR at a FAR lie within the bounds ..._at_least and ..._at_most"
+)
+
+
+def closed_set_expected(
+    tally: GalleryTally, *, unmated: str = "auto", note: str = ""
+) -> xr.Dataset:
+    """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
+    probes = tally.genuine + tally.unmated
+    require_mated(tally.about.layout, unmated, tally.unmated, probes, tally.first_unmated)
+    tied = tally.tied.values()[0, 0]
+    counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
+    options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
+    found = counts.dataset(tally.about, options, note)
+    return with_fewer_mates(found, tally.fewer_mates, tally.genuine, tally.size)
+
+
+def open_set_expected(
+    tally: GalleryTally,
+    *,
+    impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    note: str = "",
+) -> xr.Dataset:
+    """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
+    about = tally.about
+    role = role_of(about.layout, impostors, not tally.non_targets)
+    found = expected_ranks(tally)
+    identified, every = found[:-1], found[-1]
+    within = tally.within
+    accepted, impostor = expected_accepts(tally, role)
+    counts = OpenSetCounts(
+        attempts=OpenSetAttempts(
+            genuine=tally.genuine,
+            impostor=impostor,
+            tied=tally.tied.values()[0, 0],
+            targets=tally.targets,
+            non_targets=tally.non_targets,
+            unmated=tally.unmated_targets,
+        ),
+        thresholds=tally.thresholds,
+        detected=tally.di[:-1].accumulated(axis=0).values(),
+        identified=identified,
+        accepted=accepted,
+        targets_within=within[TARGET].values(),
+        own_within=within[OWN].values(),
+        non_targets_within=within[UNENROLLED].values(),
+    )
+    targets = check_far_targets(far_targets)
+    far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
+    whole = rate(every, tally.genuine)
+    points = open_set_bounds(far, dir_, whole, targets)
+    options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
+    notes = [note] if note else []
+    result = open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
+    return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
+
+
+def expected_accepts(tally: GalleryTally, role: str) -> tuple[np.ndarray, int]:
+    """Return the expected number of impostor searches accepted within each threshold, of all."""
+    within = tally.within
+    accepted, impostor = {
+        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
+        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
+        "both": (
+            within[ENROLLED].merge(within[UNENROLLED]),
+            tally.impostors_enrolled + tally.impostors_unenrolled,
+        ),
+    }[role]
+    return np.minimum(accepted.values(), impostor), impostor
+
+
+def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -> xr.Dataset:
+    """Add the number of genuine attempts with fewer templates than are drawn."""
+    if size < 2:
+        return dataset
+    found = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
+    if fewer:
+        note = (
+            f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
+            "templates of their subject; the gallery holds all of these"
+        )
+        found.attrs["warnings"] = "\n".join(filter(None, [found.attrs["warnings"], note]))
+    return found
+
+
+def expected_ranks(tally: GalleryTally) -> np.ndarray:
+    """Return the expected number at each rank or better, within each threshold and overall."""
+    table = tally.di.accumulated(axis=0).accumulated(axis=1).values()
+    # The chances of a probe add up to 1 but for their rounding.
+    return np.minimum(table, tally.genuine)
+
+
+def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
+    """Return the attributes that describe which galleries were drawn, and how."""
+    return {
+        "rank_unit": "subject",
+        "fusion": "min" if drawn.size > 1 else "none",
+        "gallery": drawn.gallery,
+        "sampling": str(drawn.repeats) if drawn.repeats else "exact",
+        "draw": "uniformly without replacement, independently for each probe and subject",
+    }
+
+
+def open_set_bounds(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> Variables:
+    """Return the bounds of :func:`bounds_between` as variables of open-set identification."""
+    low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
+    per_target = ("far_target", "rank")
+    return {
+        "eer_at_least": ((), low),
+        "eer_at_most": ((), high),
+        "dir_at_far_at_least": (per_target, dir_low),
+        "dir_at_far_at_most": (per_target, dir_high),
+    }
+
+
+def bounds_between(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
+
+    Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
+    beyond the last one everything is.
+    """
+    shape = (len(targets), dir_.shape[1])
+    if np.isnan(far).any() or np.isnan(dir_).any():
+        return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
+    far = np.concatenate([[0.0], far, [1.0]])
+    found = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
+    frr = 1.0 - found[:, 0]
+    crossed = int(np.argmax(far >= frr))
+    low = float(max(far[crossed - 1], frr[crossed]))
+    high = float(min(far[crossed], frr[crossed - 1]))
+    last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
+    return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]

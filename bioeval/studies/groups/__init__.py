@@ -1,0 +1,41 @@
+"""Rates by demographic group."""
+
+from bioeval.base.study import Command, Plot, Study, View
+
+STUDY = Study(
+    calls={"groups": ("by_group",)},
+    other_names={"groups": "by_group"},
+    commands=(Command("groups", "Evaluate verification by demographic group.", "Look into", 3),),
+    examples="""
+# Evaluate by a metadata column
+bioeval groups scores.npz --by sex
+# Add intervals
+bioeval groups scores.npz --by country --interval subject-bootstrap
+# Evaluate searches by group
+bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
+# Evaluate embeddings with their metadata
+bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
+# Use one threshold; write results and plots
+bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
+# Count on four processes, and keep what has been counted
+bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
+""",
+    plots=(
+        Plot(
+            "groups",
+            "GroupsDisplay",
+            "plots",
+            "be.by_group",
+            (
+                {"frr": ("group",), "far": ("group", "claimed_group")},
+                {"frr": ("group",), "far": ("group",)},
+            ),
+            {"groups": {}},
+            one_system=True,
+        ),
+    ),
+    views=(
+        View(("verification by group",), "groups"),
+        View(("open-set identification by group",), "groups", rates="identification"),
+    ),
+)

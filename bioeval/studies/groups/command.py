@@ -1,0 +1,85 @@
+"""``bioeval groups``: verification by demographic group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    far_option,
+    fusion_option,
+    name_option,
+    output_options,
+    reading_options,
+    require_method,
+    subject_interval_options,
+    templates_option,
+    terms_option,
+)
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+
+
+@click.command("groups", cls=Command)
+@click.argument("data")
+@option("--by COLUMN", "Metadata column of the groups.", required=True, name="group")
+@option(
+    "--threshold",
+    "Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
+    "cost=P,M,A.",
+    THRESHOLD,
+    "eer",
+)
+@far_option
+@option(
+    "--task",
+    "Verification, or open-set searches at rank 1, by group of the probe.",
+    ["verification", "open_set"],
+    "verification",
+)
+@templates_option
+@fusion_option
+@option("--alpha", "Weight of FAR in FDR and GARBE, 0 to 1.", float, 0.5)
+@subject_interval_options
+@cluster_options()
+@name_option
+@output_options(
+    "results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups", report=True
+)
+@terms_option
+@reading_options
+def command(data: str, **options: Any) -> None:
+    """Evaluate verification or searches of DATA by demographic group.
+
+    The table gives the FRR of each group, the FAR of each pair of groups, the threshold that each
+    group needs for the same rate, and measures of inequality: FDR, GARBE, and ratios of the largest
+    rate. Groups with fewer than 30 subjects or expected errors are flagged.
+    """
+    require_method(options["interval"])
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.groups.groups import by_group
+
+        found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
+        groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
+        pairs = rows_over(found, "group", "claimed_group") if "claimed_group" in found.dims else []
+        document = {
+            **attributes(found, data), "groups": groups, "pairs": pairs, "own_thresholds": own
+        }  # fmt: skip
+        table = [
+            row
+            | {
+                f"{key}_{one['far_target']:g}": value
+                for one in own
+                if one["group"] == row["group"]
+                for key, value in one.items()
+                if key not in ("group", "far_target")
+            }
+            for row in groups
+        ]
+        csv = {"groups.csv": as_columns(table)}
+        if pairs:
+            csv["pairs.csv"] = as_columns(pairs)
+        run.finish(found, document, csv)

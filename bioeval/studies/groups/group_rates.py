@@ -1,0 +1,549 @@
+"""Verification by group: rates, own thresholds, measures of inequality, and their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import cut, escaped
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import require_memory
+from bioeval.base.progress import stage
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, ends, picked
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.support import RULE_OF_30
+from bioeval.scores.provenance import disjoint_among, disjoint_pairs
+from bioeval.stats.bootstrap import (
+    QuadraticForms,
+    confidence_limits,
+    open_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import frr_at_far
+from bioeval.studies.sites.judged import GroupTally
+from bioeval.tallies.by_subject import (
+    EXACT,
+    PairCounts,
+    SubjectAttempts,
+    levels,
+)
+from bioeval.tallies.points import allowed_errors, per_cent
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.thresholds import to_user
+
+_FLAG = "1 where {}, else 0"
+
+GROUPS: dict[str, Name] = {
+    **picked(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
+    "subjects": Name("subjects of the group, on either side", "subjects"),
+    "threshold": Name("threshold of all groups", "score"),
+    "frr_overall": Name("FRR of all groups together", iso="FNMR"),
+    "far_overall": Name("FAR of all groups together", iso="FMR"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target within the group", "score"
+    ),
+    "frr_at_far": Name(
+        "smallest FRR of the group with FAR at most the target within the group", iso="FNMR at FMR"
+    ),
+    "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
+    "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
+    "expected_fa_at_far": Name("false accepts expected within the group at the target", "attempts"),
+    "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
+    "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "far_flagged": Name(
+        _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
+    ),
+    "frr_at_far_flagged": Name(
+        _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
+    ),
+    "fdr": Name(
+        "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
+        "all groups are alike"
+    ),
+    "garbe": Name(
+        "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
+        "FRR over groups; 0 where all groups are alike"
+    ),
+    **{
+        f"{rate}_max_over_{other}": Name(
+            f"largest {rate.upper()}{within} of a group over the {words}"
+        )
+        for rate, within in (("far", " within the group"), ("frr", ""))
+        for other, words in (("min", "smallest"), ("geomean", "geometric mean"))
+    },
+}
+
+GROUPS |= ends(
+    GROUPS,
+    (
+        *("frr", "far", "frr_at_far", "threshold_at_far", "fdr", "garbe"),
+        *(x for x in GROUPS if "_max_over_" in x),
+    ),
+)
+
+#: Groups with fewer subjects are flagged.
+FEW_SUBJECTS = 30
+
+#: The scalars that compare groups, in the order of tables.
+INEQUITY = (
+    "fdr", "garbe",
+    "far_max_over_min", "far_max_over_geomean", "frr_max_over_min", "frr_max_over_geomean",
+)  # fmt: skip
+
+# Groups that a warning names.
+_NAMED = 6
+
+
+def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
+    """Return the measures of `INEQUITY`.
+
+    Parameters
+    ----------
+    far, frr : float arrays, shape (groups, ...)
+        FAR within each group, and FRR of each.
+    alpha : float
+        Weight of FAR in FDR and GARBE.
+    """
+    found = {
+        "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),
+        "garbe": alpha * _gini(far) + (1 - alpha) * _gini(frr),
+    }
+    if len(far) < 2:
+        found = {name: np.full(far.shape[1:], np.nan) for name in found}
+    for name, rates in (("far", far), ("frr", frr)):
+        known = np.where((rates > 0).all(axis=0), rates, np.nan)
+        largest = known.max(axis=0)
+        found[f"{name}_max_over_min"] = largest / known.min(axis=0)
+        found[f"{name}_max_over_geomean"] = largest / np.exp(np.log(known).mean(axis=0))
+    return found
+
+
+def _range(rates: np.ndarray) -> np.ndarray:
+    return rates.max(axis=0) - rates.min(axis=0)
+
+
+def _gini(rates: np.ndarray) -> np.ndarray:
+    """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
+    n = len(rates)
+    place = (2 * np.arange(n) - n + 1).reshape(-1, *[1] * (rates.ndim - 1))
+    differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
+    mean = rates.mean(axis=0)
+    defined = np.where(mean > 0, mean, 1.0)
+    return np.where(mean == 0, 0.0, differences / (2 * max(n - 1, 1) * n * defined))
+
+
+def groups_dataset(
+    tally: GroupTally,
+    groups: np.ndarray,
+    subjects: np.ndarray,
+    targets: np.ndarray,
+    alpha: float,
+    symmetric: bool,
+) -> xr.Dataset:
+    """Return the rates by group; `symmetric` data hold each pair of templates twice.
+
+    `groups` are labels, with the number of `subjects` of each.
+    """
+    kind, defined = tally.about.kind, tally.chosen.defined
+    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
+    frr = ratio(tally.false_rejects, genuine * defined)
+    far = ratio(tally.false_accepts, impostor * defined)
+    frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
+    far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
+    at_far = np.array([
+        [one.at_far(x) if one.defined else (np.nan, np.nan) for x in targets.tolist()]
+        for one in tally.own
+    ]).reshape(len(tally.own), len(targets), 2)  # fmt: skip
+    pairs = impostor - np.diag(impostor.diagonal() // 2) if symmetric else impostor
+    expected = {
+        "expected_fr": (genuine // 2 if symmetric else genuine) * frr_all,
+        "expected_fa": pairs * far_all,
+        "expected_fa_at_far": pairs.diagonal()[:, None] * targets,
+    }
+    few = subjects < FEW_SUBJECTS
+    over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
+    flags = {
+        "few_subjects": few,
+        "frr_flagged": few | ~(expected["expected_fr"] >= RULE_OF_30),
+        "far_flagged": few[:, None] | few | ~(expected["expected_fa"] >= RULE_OF_30),
+        "frr_at_far_flagged": few[:, None] | ~(expected["expected_fa_at_far"] >= RULE_OF_30),
+    }
+    dims = {"fr": over, "fa": both, "fa_at_far": own}
+    shapes = {1: over, 2: both}
+    variables: dict[str, Any] = {
+        **along(
+            over,
+            frr=frr,
+            fr=tally.false_rejects,
+            genuine_attempts=genuine,
+            subjects=subjects,
+        ),
+        **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
+        "threshold_at_far": (own, to_user(at_far[..., 1], kind)),
+        "frr_at_far": (own, at_far[..., 0]),
+        **{name: (dims[name.removeprefix("expected_")], x) for name, x in expected.items()},
+        **{
+            name: (own if "at_far" in name else shapes[x.ndim], x.astype(np.int64))
+            for name, x in flags.items()
+        },
+        "threshold": to_user(tally.chosen.threshold, kind),
+        "frr_overall": frr_all,
+        "far_overall": far_all,
+        **inequity(far.diagonal(), frr, alpha),
+    }
+    coordinates = {"group": groups, "claimed_group": groups, "far_target": targets}
+    remarks = [
+        *_undefined(tally, groups, frr, far.diagonal()),
+        *flag_warnings(
+            groups,
+            few,
+            [
+                (
+                    flags["frr_flagged"],
+                    f"false rejects expected at the overall FRR of {per_cent(round(frr_all, 6))}",
+                ),
+                (
+                    flags["far_flagged"],
+                    f"false accepts expected at the overall FAR of {per_cent(round(far_all, 8))}",
+                ),
+                *(
+                    (own, f"false accepts expected at FAR {per_cent(x)} within the group")
+                    for own, x in zip(flags["frr_at_far_flagged"].T, targets.tolist(), strict=True)
+                ),
+            ],
+        ),
+    ]
+    attrs = about_attrs(tally.about, "verification by group", remarks)
+    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+
+
+def _undefined(
+    tally: GroupTally, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
+) -> list[str]:
+    """Return why measures of inequity are not defined."""
+    if not tally.chosen.defined:
+        return [
+            "there is no genuine or no impostor attempt to choose a threshold on: rates are not "
+            "defined (NaN); give a number as `threshold`"
+        ]
+    if len(groups) < 2:
+        only = named(groups, [True])
+        return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
+    found = []
+    for rates, what, attempt in (
+        (frr, "FRR", "genuine attempt"), (far, "FAR within the group", "impostor attempt")
+    ):  # fmt: skip
+        if (unknown := np.isnan(rates)).any():
+            found.append(
+                f"no {attempt} in {named(groups, unknown)}: {what} is not defined (NaN), nor are "
+                "FDR, GARBE and its ratios"
+            )
+        elif (rates == 0).any():
+            found.append(
+                f"{what} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
+            )
+    return found
+
+
+def flag_warnings(
+    groups: np.ndarray, few: np.ndarray, errors: Iterable[tuple[np.ndarray, str]]
+) -> list[str]:
+    """Return warnings of groups, or pairs of groups, with too few subjects or errors to be ranked.
+
+    `few` flags the groups with few subjects, `errors` are other flags, and what is too rare there.
+    """
+    found = []
+    if few.any():
+        found.append(
+            f"fewer than {FEW_SUBJECTS} subjects: {named(groups, few)}; flagged, and not to be "
+            "ranked"
+        )
+    for flags, what in errors:
+        own = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
+        if own.any():
+            where = f"{int(own.sum())} of {own.size} pairs of groups"
+            where = named(groups, own) if own.ndim == 1 else where
+            found.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
+    return found
+
+
+def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
+    """Return the names of groups, short and printable; of many, the first few."""
+    names = [
+        cut(escaped(str(x)), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag
+    ]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+# Numbers of false accepts around that of a target, as its multiples, for replicates.
+_AROUND = np.geomspace(0.7, 1.4, 7)
+
+# Proportion of replicates in which a ratio is not defined, above which a warning says so.
+_UNDEFINED = 0.05
+
+
+@stage("bootstrap")
+def group_intervals(
+    dataset: xr.Dataset,
+    tally: GroupTally,
+    attempts: SubjectAttempts,
+    group: np.ndarray,
+    options: IntervalOptions,
+) -> xr.Dataset:
+    """Return a result by group with confidence intervals; `group` is that of each subject.
+
+    All subjects are resampled together, so that groups differ in size between replicates. The
+    threshold of all groups stays; the own thresholds of groups are chosen anew in each replicate.
+    """
+    number, targets = len(tally.own), dataset["far_target"].values
+    weights = weight_columns(attempts.people, options)
+    require_memory(
+        48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
+        f"intervals of {number**2:,} pairs of groups",
+        "expected fewer groups or replicates",
+    )
+    nodes, exact = zip(*(_nodes(one, targets) for one in tally.own), strict=True)
+    threshold = tally.chosen.threshold
+    at = np.empty(0) if math.isnan(threshold) else np.array([threshold])
+    sink = _ByGroup(weights, group, np.unique(np.concatenate([at, *nodes])), (at, nodes))
+    values, people = attempts.sweep(sink.thresholds, sink)
+    far = ratio(*sink.totals)
+
+    def accepted(of: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted genuine attempts of a group, accepted at thresholds and in all."""
+        inside = group[people] == of
+        counts = by_subject(values[inside], people[inside], thresholds, attempts.people)
+        layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
+        return layers[:-1], layers[-1]
+
+    frr = np.empty((number, weights.shape[1]))
+    at_far = np.empty((2, number, len(targets), weights.shape[1]))
+    for g in range(number):
+        taken, made = accepted(g, at)
+        frr[g] = ratio(made - taken[0] if len(at) else made, made)
+        taken, made = accepted(g, nodes[g])
+        own = np.cumsum(sink.own[g], axis=0)
+        rates = ratio(own[:-1], own[-1]), ratio(made - taken, made)
+        for i, x in enumerate(targets.tolist()):
+            at_far[0, g, i] = frr_at_far(*rates, x, exact[g])
+            at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
+    if not tally.chosen.defined:
+        far[:], frr[:] = np.nan, np.nan
+    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
+    itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
+    itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
+    at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
+    at_far[..., 0] = itself
+    at_far[0] = np.clip(at_far[0], 0, 1)
+    found = _limits(far, frr, at_far, _trials(attempts, group, people, number), options)
+    if sign < 0:
+        low, high = found["threshold_at_far"]
+        found["threshold_at_far"] = -high, -low
+    measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
+    found |= measured
+    remarks = [*few_people(attempts.people, options), *remarks]
+    out = with_intervals(dataset, found, GROUPS, options, remarks)
+    return out.assign_attrs(
+        interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
+        " anew"
+    )
+
+
+def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return thresholds around the FAR targets of a group, and whether they are all its scores."""
+    if len(own.edges) == 1:  # listed one by one
+        every = np.union1d(own.values, own.genuine)
+        if len(every) <= EXACT:
+            return every[np.isfinite(every)], True
+        strictest = np.nextafter(own.values[:1], -np.inf)
+        edges, reached = np.append(strictest, own.values), own.accepted
+    else:
+        edges, reached = own.edges, own.below[1:]
+    allowed = [allowed_errors(x, own.impostor_attempts) for x in targets.tolist()]
+    ladder = levels(3 * max(allowed, default=0))[::2]
+    level = np.concatenate([[x * _AROUND for x in allowed if x], [ladder]], axis=None)
+    at = np.searchsorted(reached, level[level >= 1])
+    at = np.append(at, np.searchsorted(reached, 1) - 1)  # the last one without a false accept
+    chosen = np.unique(edges[at[(at >= 0) & (at < len(edges))]])
+    return chosen[np.isfinite(chosen)], False
+
+
+def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: bool) -> np.ndarray:
+    """Return the loosest threshold with FAR at most the target, for each column.
+
+    Between thresholds that are not all the scores, it is interpolated; the first stands for all
+    that are stricter.
+    """
+    if not len(nodes):
+        return np.full(far.shape[1], np.nan)
+    columns = np.arange(far.shape[1])
+    last = (far <= target).sum(axis=0) - 1
+    found = nodes[np.maximum(last, 0)]
+    if not exact:
+        after = np.minimum(last + 1, len(nodes) - 1)
+        low, high = far[np.maximum(last, 0), columns], far[after, columns]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where((high > low) & (last >= 0), (target - low) / (high - low), 0.0)
+        found = found + np.clip(share, 0.0, 1.0) * (nodes[after] - found)
+    return np.where(np.isnan(far[0]), np.nan, found)
+
+
+class _ByGroup:
+    """A sink of impostor attempts, weighted, for each pair of groups and within each group."""
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        group: np.ndarray,
+        thresholds: np.ndarray,
+        wanted: tuple[np.ndarray, tuple[np.ndarray, ...]],
+    ):
+        at, nodes = wanted
+        self.group, self.thresholds = group, thresholds
+        self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
+        # The first layer above each threshold of a group.
+        self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
+        self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
+        self._within = [QuadraticForms(weights, len(own) + 1) for own in nodes]
+
+    @property
+    def totals(self) -> np.ndarray:
+        """Attempts accepted at the common threshold, and all: (2, groups, groups, columns)."""
+        number = len(self.starts)
+        accepted, rejected = self._between.totals.reshape(2, number, number, -1)
+        return np.stack([accepted, accepted + rejected])
+
+    @property
+    def own(self) -> list[np.ndarray]:
+        """Attempts within each group, between the group's thresholds: (layers, columns)."""
+        return [forms.totals for forms in self._within]
+
+    def fresh(self) -> _ByGroup:
+        """Return the same sink before it has counted anything."""
+        sink = copy(self)
+        sink._between = self._between.fresh()
+        sink._within = [forms.fresh() for forms in self._within]
+        return sink
+
+    def counts(self) -> dict[str, Any]:
+        """Return all totals, whole numbers."""
+        own = {str(g): forms.counts() for g, forms in enumerate(self._within)}
+        return {"between": self._between.counts(), "own": own}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Add totals of other attempts."""
+        self._between.include_counts(found["between"])
+        for g, forms in enumerate(self._within):
+            forms.include_counts(found["own"][str(g)])
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts of pairs of subjects."""
+        number = len(self.starts)
+        probe, claimed = self.group[pairs.left_of_each], self.group[pairs.right]
+        rejected = pairs.layer >= self.accepted
+        self._between.add(pairs.in_layers((rejected * number + probe) * number + claimed))
+        for g in np.intersect1d(probe, claimed):
+            own = np.searchsorted(self.starts[g], pairs.layer, side="right") - 1
+            self._within[g].add(pairs.in_layers(own, (probe == g) & (claimed == g)))
+
+
+def _trials(
+    attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
+    subjects = np.bincount(group[np.unique(people)], minlength=number)
+    pairs = np.zeros((number, number), dtype=np.int64)
+    if attempts.scores.layout == "pairs":
+        values, left, right = attempts.listed()
+        made = ~np.isnan(values)
+        code = group[left] * number + group[right]
+        for k in np.unique(code[made]):
+            some = made & (code == k)
+            pairs.flat[k] = disjoint_among(left[some], right[some], attempts.people)
+        return subjects, pairs
+    sides = [np.bincount(group[side], minlength=number) for side in attempts.sides]
+    every = np.bincount(group[np.union1d(*attempts.sides)], minlength=number)
+    for g in range(number):
+        for h in range(number):
+            both = every[g] if g == h else 2 * min(sides[0][g], sides[1][h])
+            pairs[g, h] = disjoint_pairs(int(sides[0][g]), int(sides[1][h]), int(both))
+    return subjects, pairs
+
+
+def _limits(
+    far: np.ndarray,
+    frr: np.ndarray,
+    at_far: np.ndarray,
+    trials: tuple[np.ndarray, np.ndarray],
+    options: IntervalOptions,
+) -> dict[str, Limits]:
+    """Return the limits of all rates and thresholds."""
+    subjects, pairs = trials
+
+    def limits(values: np.ndarray, numbers: np.ndarray) -> Limits:
+        low, high = confidence_limits(values, options)
+        for place, trial in np.ndenumerate(numbers):
+            ends = values[*place, ..., 0], low[place], high[place]
+            low[place], high[place] = open_limits(*ends, int(trial), options.confidence)
+        return low, high
+
+    alone = np.array([sample_of(int(n)) for n in subjects])
+    return {
+        "frr": limits(frr, alone),
+        "far": limits(far, pairs),
+        "frr_at_far": limits(at_far[0], np.minimum(alone, pairs.diagonal())),
+        "threshold_at_far": confidence_limits(at_far[1], _percentiles(options)),
+    }
+
+
+def _percentiles(options: IntervalOptions) -> IntervalOptions:
+    """Return interval options for values that are not rates and have no logit."""
+    logit = options.method.endswith("logit")
+    return replace(options, method=BOOTSTRAPS[0]) if logit else options
+
+
+def _of_measures(
+    far: np.ndarray, frr: np.ndarray, alpha: float, options: IntervalOptions
+) -> tuple[dict[str, Limits], list[str]]:
+    """Return the limits of the measures that compare groups, and warnings.
+
+    Without an error in any group the replicates do not vary; that shows nothing, and the limits
+    are NaN.
+    """
+    within = far[np.arange(len(far)), np.arange(len(far))]
+    found, remarks = {}, []
+    for name, drawn in inequity(within, frr, alpha).items():
+        low, high = confidence_limits(drawn, _percentiles(options))
+        replicates = drawn[1 : 1 + options.replicates]
+        known = replicates[~np.isnan(replicates)]
+        if not (known != drawn[0]).any():
+            low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
+            if not np.isnan(drawn[0]):
+                remarks.append(f"no interval of {name}: it is the same in all replicates")
+        elif len(known) < (1 - _UNDEFINED) * len(replicates):
+            remarks.append(
+                f"{name} is not defined in {1 - len(known) / len(replicates):.0%} of the replicates"
+                "; its interval is that of the other replicates"
+            )
+        found[name] = low, high
+    without = [
+        what for what, rates in (("FAR", within[:, 0]), ("FRR", frr[:, 0])) if (rates == 0).any()
+    ]
+    if without:
+        remarks.append(
+            f"{' and '.join(without)} of some group is 0, in every replicate too: intervals of "
+            "FDR and GARBE leave out how uncertain it is"
+        )
+    return found, remarks

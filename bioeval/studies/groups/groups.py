@@ -1,0 +1,538 @@
+"""Verification and open-set identification by demographic group."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_number
+from bioeval.base.engine import Client
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    chosen_task,
+    cut,
+    escaped,
+    require_choice,
+)
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.identification import open_set
+from bioeval.evaluation.ticker import ticker
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    Found,
+    Intervals,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
+from bioeval.results.dataset import along, build
+from bioeval.results.identification import ImpostorProbes
+from bioeval.results.support import RULE_OF_30
+from bioeval.results.words import number, percent, threshold_text
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.labels import Codes, plain
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.template_columns import probe_column, template_columns
+from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.groups.group_rates import (
+    FEW_SUBJECTS,
+    GROUPS,
+    INEQUITY,
+    flag_warnings,
+    group_intervals,
+    groups_dataset,
+    inequity,
+)
+from bioeval.studies.sites.judged import count_groups, count_listed
+from bioeval.tallies.by_subject import (
+    SubjectAttempts,
+    codes_of_pairs,
+    require_pair_subjects,
+)
+from bioeval.tallies.identification_job import RankUnit, Ties
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import Templates, VerificationJob
+
+# Up to this many comparisons are listed one by one.
+LISTED = 1 << 17
+
+# More groups are refused: counts of all their pairs would take too much memory.
+MOST_GROUPS = 256
+
+
+@leaves_out_attacks
+@distributable
+def by_group(
+    scores: Scores,
+    group: Any,
+    *,
+    threshold: Any = "eer",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    task: ThresholdTask = "verification",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    alpha: float = 0.5,
+    interval: Bootstrap | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
+
+    With ``task="open_set"`` open-set identification at rank 1, by the group of the probe.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels, or a list of pairs with the subjects of both sides.
+    group : str, array_like, or pair of array_like
+        A metadata column that both sides have; one value a template of all-against-all scores; or
+        the values of the probes and those of the gallery (of listed pairs, of both sides). All
+        templates of a subject are of one group.
+    threshold : float, str or tuple
+        A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
+        applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
+        ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
+    far_targets : sequence of float
+        For each, the threshold and the FRR of each group alone, by its own impostor attempts.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    task : {"verification", "open_set"}
+        ``"open_set"``: searches of the whole gallery. `group` may then be a column of the probes
+        alone, and `threshold` is a number, ``"eer"`` or ``("far", x)``.
+    rank_unit, ties, impostors
+        Of open-set identification, as for :func:`bioeval.open_set`.
+    alpha : float
+        Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
+    interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
+        Method of the confidence intervals; none by default, since they take another sweep.
+        Subjects are resampled, of all groups together. The threshold of all groups stays; those of
+        each group are chosen anew in each replicate.
+    confidence, replicates, random_state
+        As for :func:`bioeval.verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``group``, sorted: ``frr fr genuine_attempts subjects``; over ``group`` (of the probe)
+        and ``claimed_group``: ``far fa impostor_attempts``; over ``group, far_target``:
+        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. Scalars
+        ``threshold frr_overall far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all
+        groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
+        frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
+        ``_low`` and ``_high`` of each.
+
+        With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
+        without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
+        within the threshold. Intervals are those of :func:`bioeval.open_set`: the rates have them.
+
+        ``few_subjects frr_flagged far_flagged frr_at_far_flagged`` are 1 where there are fewer
+        than 30 subjects, or fewer than 30 errors are expected at the overall rate or at the target
+        (``expected_fr expected_fa expected_fa_at_far``; each pair of a symmetric matrix once):
+        too little to rank groups by. The attribute ``warnings`` names them.
+
+    Raises
+    ------
+    DataError
+        If a column is unknown or has missing values, a subject is in two groups, or an option is
+        wrong; NaN under ``nan="raise"``.
+    ProtocolError
+        If subjects are unknown, or scores hold only an order.
+
+    Notes
+    -----
+    With ``x`` the FAR within each of ``n`` groups and ``y`` their FRR: ``fdr = 1 - (alpha max|x_i -
+    x_j| + (1 - alpha) max|y_i - y_j|)`` (de Freitas Pereira and Marcel 2021, "Fairness in
+    biometrics: a figure of merit to assess biometric verification systems", IEEE T-BIOM 4);
+    ``garbe = alpha G(x) + (1 - alpha) G(y)`` with the Gini coefficient ``G(x) = n / (n - 1) sum_ij
+    |x_i - x_j| / (2 n^2 mean(x))`` (Howard, Laird, Rubin, Sirotin, Tipton and Vemury 2022,
+    "Evaluating proposed fairness models for face recognition algorithms"). ISO/IEC 19795-10 names
+    the terms: differential performance of demographic groups. ``docs/groups.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(80, 4, random_state=1)
+    >>> group = ["f" if subject % 2 else "m" for subject in scores.probe_labels]
+    >>> ds = be.by_group(scores, group, threshold=("far", 0.01))
+    >>> ds.frr.to_series().round(3).to_dict()
+    {'f': 0.121, 'm': 0.146}
+    >>> ds.far.values.round(3)
+    array([[0.009, 0.011],
+           [0.011, 0.009]])
+    """
+    if interval is not None:
+        require_choice("interval", interval, BOOTSTRAPS)
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    rule, targets = parse_rule(threshold), check_far_targets(far_targets)
+    alpha = require_number("alpha", alpha, low=0, high=1)
+    task = chosen_task(task, THRESHOLD_TASKS)
+    if task == "open_set":
+        searches = {
+            "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,
+            "interval": interval, "confidence": confidence, "replicates": replicates,
+            "random_state": random_state,
+        }  # fmt: skip
+        require_scores(scores)
+        scores.require_matrix()
+        require_subjects(scores, "identification by group")
+        column = probe_column(scores, group, "group")
+        labels, places = _groups_of_subjects(scores.codes.probe, scores.codes.values, column)
+        places = places[scores.codes.probe]
+        ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
+        return ds.assign_attrs(_about(group, rule))
+    reader = BlockReader(scores)
+    require_values(scores, "verification by group")
+    codes = _subjects(scores)
+    sides = template_columns(scores, group, "group")
+    everyone = np.concatenate([codes.probe, codes.gallery])
+    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    attempts = SubjectAttempts(job)
+    of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
+    distance_rule = rule.as_distance(scores.kind)
+    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
+        with threads_for(scores):
+            tally = count_listed(attempts, of_person, distance_rule)
+    else:
+        both = of_code[codes.probe], of_code[codes.gallery]
+        tick = ticker(progress, 2 * scores.shape[0])
+        tally = count_groups(reader, both, distance_rule, targets, (templates, fusion), tick)
+    symmetric = templates == "single" and is_symmetric(scores)
+    subjects = np.bincount(of_person, minlength=len(groups))
+    ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
+    ds.attrs |= {
+        **_about(group, rule),
+        "templates": templates,
+        "fusion": fusion if templates == "multi" else "none",
+    }
+    if options is not None:
+        with threads_for(scores):
+            ds = group_intervals(ds, tally, attempts, of_person, options)
+    return ds
+
+
+def _about(group: Any, rule: Rule) -> dict[str, str]:
+    """Return the attributes of the groups and of the threshold."""
+    given = rule.name == "fixed"
+    return {
+        "by": group if isinstance(group, str) else "given values",
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "given" if given else "the same data; its errors there are optimistic",
+    }
+
+
+def _subjects(scores: Scores) -> Codes:
+    """Return the subjects of the attempts as codes."""
+    if are_pairs(scores):
+        require_pair_subjects(scores, "verification by group")
+        return codes_of_pairs(scores)
+    require_subjects(scores, "verification by group")
+    return scores.codes
+
+
+def _groups_of_subjects(
+    subject: np.ndarray, names: np.ndarray, probe: np.ndarray, gallery: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the groups, sorted, and the group of each subject by its code.
+
+    `subject` has the subject's code of each template of either side, `names` are those of codes.
+    """
+    found = Codes(probe, probe[:0] if gallery is None else gallery, str(Argument("group")))
+    labels, order = _sorted(found.values[np.union1d(found.probe, found.gallery)])
+    place = np.full(len(found.values), -1, dtype=np.int64)
+    place[np.union1d(found.probe, found.gallery)[order]] = np.arange(len(order))
+    if len(labels) > MOST_GROUPS:
+        raise DataError(
+            f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
+            "group is of many subjects"
+        )
+    of_template = place[np.concatenate([found.probe, found.gallery])]
+    group = np.full(len(names), -1, dtype=np.int64)
+    group[subject] = of_template
+    wrong = np.flatnonzero(group[subject] != of_template)
+    if len(wrong):
+        who = np.unique(subject[wrong])
+        first = plain(names[subject[wrong[0]]])
+        several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
+        more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
+        raise DataError(
+            f"{Argument('group')}: subject {first!r} is in the groups "
+            f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
+            "subject"
+        )
+    return labels, group
+
+
+def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of groups, numbers or text, in increasing order, and that order."""
+    plain_values = [plain(value) for value in values.tolist()]
+    if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in plain_values):
+        numbers = np.array(plain_values)
+        numbers = numbers.astype(np.int64) if numbers.dtype.kind == "b" else numbers
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order
+    texts = [str(value) for value in values.tolist()]
+    if len(set(texts)) < len(texts):  # 1 and "1"
+        texts = [repr(value) for value in values.tolist()]
+    order = np.argsort(np.array(texts, dtype=str), kind="stable")
+    return np.array(texts, dtype=str)[order], order
+
+
+_LABELS = {
+    "fdr": "FDR (1: all groups equal; weight of FAR {alpha:g})",
+    "garbe": "GARBE (0: all groups equal; weight of FAR {alpha:g})",
+    "far_max_over_min": "FAR within groups, largest / smallest",
+    "far_max_over_geomean": "FAR within groups, largest / geometric mean",
+    "frr_max_over_min": "FRR, largest / smallest",
+    "frr_max_over_geomean": "FRR, largest / geometric mean",
+}
+
+# Most groups whose pairs are shown, and the length of a name.
+_PAIRED, _LONGEST = 12, 20
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the rates of groups and of pairs of groups, and the measures that compare them.
+
+    A rate that is flagged has an asterisk; groups are in the order of their names.
+    """
+    ds = found[""]
+    names = [cut(escaped(str(x)), _LONGEST) for x in ds["group"].values.tolist()]
+    given = ds.attrs["chosen_on"] == "given"
+    searches = "claimed_group" not in ds.dims
+    if searches:
+        yield Title("Open-set identification by group of the probe, rank 1")
+    else:
+        yield Title(f"Verification by group, {ds.attrs['templates']}-template")
+    yield DataHeader(found)
+    rule = "" if given else f", {ds.attrs['threshold_rule_in_words']} of all groups"
+    yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
+    yield Sentence()
+    counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
+    rows = []
+    for i, name in enumerate(names):
+        few = "*" if ds["few_subjects"][i] else ""
+        counts = [f"{int(ds[x][i]):,}" for x in counted]
+        far = _written(ds, "far", i, *([] if searches else [i]))
+        rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", i), far])
+    total = [f"{int(ds[x].sum()):,}" for x in counted]
+    far_overall = percent(float(ds["far_overall"]), "fine", "") if searches else ""
+    rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), far_overall])
+    made = ["mated", "non-mated", "FRR, %", "FAR, %"]
+    heads = made if searches else ["genuine", "FRR, %", "FAR within, %"]
+    yield Table(["", "subjects", *heads], rows, folds=True)
+    yield Sentence()
+    if not searches:
+        yield from _pairs_of_groups(ds, names)
+    targets = ds["far_target"].values.tolist()
+    if targets:
+        yield Sentence("FRR, %, of each group at its own threshold")
+        rows = [
+            [name, *(_written(ds, "frr_at_far", i, k) for k in range(len(targets)))]
+            for i, name in enumerate(names)
+        ]
+        yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
+    rows = []
+    for name in INEQUITY:
+        low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
+        between = "" if low != low else f"[{low:.4g}, {high:.4g}]"
+        label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
+        label = label.replace(" within groups", "") if searches else label
+        rows.append([label, number(float(ds[name]), ".4f"), between])
+    yield Table(["", "", ""], rows, said="labels", folds=True)
+    if not given:
+        text = "The threshold was chosen on these data, so the rates are optimistic."
+        yield Note(text, indented=False)
+    yield Intervals(found)
+    if any(ds[x].values.any() for x in ds.data_vars if str(x).endswith("_flagged")):
+        text = "*: fewer than 30 subjects or expected errors, too few to rank groups."
+        yield Note(text, indented=False)
+    yield Warnings(found)
+
+
+def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
+    """Yield FAR by the group of the probe and that of the claimed subject."""
+    if len(names) > _PAIRED:
+        text = f"FAR of {len(names) ** 2:,} pairs of groups: see pairs.csv (--out)"
+        yield Note(text, indented=False, exact=True)
+    elif len(names) > 1:
+        yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
+        rows = [
+            [name, *(_written(ds, "far", i, j, ends=False) for j in range(len(names)))]
+            for i, name in enumerate(names)
+        ]
+        yield Table(["", *names], rows, said="", folds=True)
+    else:
+        return
+    yield Sentence()
+
+
+def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
+    """Return a rate in per cent, with its interval and its flag."""
+    value = float(ds[name].values[place])
+    flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
+    flag = "*" if flagged and value == value else ""
+    text = percent(value, "fine", "") + flag
+    if ends and f"{name}_low" in ds:
+        low, high = (float(ds[f"{name}_{end}"].values[place]) for end in ("low", "high"))
+        if low == low:
+            text += f" [{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
+    return text
+
+
+SEARCHES: dict[str, Name] = {
+    **picked(OPEN_SET, "frr", "far", "fa"),
+    "fr": Name("mated searches without the mate at rank 1 within the threshold", "searches"),
+    **picked(OPEN_SET, "genuine_attempts", "impostor_attempts"),
+    "subjects": Name("subjects of the group among the probes", "subjects"),
+    **picked(GROUPS, "threshold", "frr_overall", "far_overall"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target in the group", "score"
+    ),
+    "frr_at_far": Name("smallest FRR of the group with FAR at most the target in the group"),
+    **picked(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
+    "expected_fa": Name("false accepts expected at the overall FAR", "searches"),
+    "far_flagged": Name("1 where subjects or expected false accepts are fewer than 30, else 0"),
+    **{name: GROUPS[name] for name in INEQUITY},
+}
+SEARCHES |= ends(SEARCHES, ("frr", "far", "frr_at_far"))
+
+
+def searches_by_group(
+    scores: Scores,
+    groups: tuple[np.ndarray, np.ndarray],
+    rule: Rule,
+    targets: np.ndarray,
+    alpha: float,
+    options: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return FRR and FAR at rank 1 by the probe's group: `groups` are labels and places of probes.
+
+    Every group searches the whole gallery. Its counts are those of its own probes.
+    """
+    if rule.name not in ("eer", "far", "fixed"):
+        raise DataError(
+            f"{Argument('threshold', str(rule))} of open-set identification; expected a number, "
+            '"eer" or ("far", x)'
+        )
+    sought = [*targets.tolist(), *(rule.values if rule.name == "far" else ())]
+    given = {
+        **options,
+        "max_rank": 1,
+        "selectivity": False,
+        "far_targets": list(dict.fromkeys(sought)),
+    }
+    plain = {**given, "interval": None}
+    at = rule.values[0] if rule.name == "fixed" else 0.0
+    whole = open_set(scores, **plain, thresholds=[at])
+    if rule.name != "fixed":
+        chosen = whole["eer_threshold"]
+        if rule.name == "far":
+            chosen = whole["threshold_at_far"].sel(far_target=rule.values[0])[0]
+        at = float(chosen)
+        if np.isnan(at):
+            raise ProtocolError(
+                f"{Argument('threshold', str(rule))} chooses no threshold on these searches; give "
+                "a number"
+            )
+        whole = open_set(scores, **plain, thresholds=[at])
+    # All probes together decide who plays the impostor, not those of one group.
+    given |= {"impostors": whole.attrs["impostors"], "thresholds": [at]}
+    labels, group = groups
+    parts = [
+        open_set(scores.select(probes=np.flatnonzero(group == g)), **given)
+        for g in range(len(labels))
+    ]
+    return _dataset(parts, whole, labels, targets, alpha)
+
+
+def _dataset(
+    parts: list[xr.Dataset],
+    whole: xr.Dataset,
+    labels: np.ndarray,
+    targets: np.ndarray,
+    alpha: float,
+) -> xr.Dataset:
+    """Return the results of the groups in one dataset."""
+    over, own = ("group",), ("group", "far_target")
+
+    def of(name: str) -> np.ndarray:
+        return np.array([x[name].values.reshape(-1)[0] for x in parts])
+
+    def at_targets(name: str) -> np.ndarray:
+        rows = [x[name].sel(far_target=targets).values[:, 0] for x in parts]
+        return np.array(rows).reshape(len(parts), len(targets))
+
+    genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
+    frr, far = of("frr"), of("far")
+    overall = {x: float(whole[x].values[0]) for x in ("frr", "far")}
+    expected = {"fr": genuine * overall["frr"], "fa": impostor * overall["far"]}
+    subjects = np.array([x.attrs["probe_subjects"] for x in parts])
+    few = subjects < FEW_SUBJECTS
+    flags = {
+        "few_subjects": few,
+        "frr_flagged": few | ~(expected["fr"] >= RULE_OF_30),
+        "far_flagged": few | ~(expected["fa"] >= RULE_OF_30),
+    }
+    variables: dict[str, Any] = {
+        **along(
+            over,
+            frr=frr,
+            fr=genuine - of("di"),
+            genuine_attempts=genuine,
+            subjects=subjects,
+            far=far,
+            fa=of("fa"),
+            impostor_attempts=impostor,
+        ),
+        "threshold_at_far": (own, at_targets("threshold_at_far")),
+        "frr_at_far": (own, 1 - at_targets("dir_at_far")),
+        **{f"expected_{name}": (over, x) for name, x in expected.items()},
+        **{name: (over, x.astype(np.int64)) for name, x in flags.items()},
+        "threshold": float(whole["threshold"][0]),
+        **{f"{name}_overall": x for name, x in overall.items()},
+        **inequity(far, frr, alpha),
+    }
+    if "frr_low" in parts[0]:
+        for end, other in (("low", "high"), ("high", "low")):
+            variables |= {f"{x}_{end}": (over, of(f"{x}_{end}")) for x in ("frr", "far")}
+            variables[f"frr_at_far_{end}"] = own, 1 - at_targets(f"dir_at_far_{other}")
+    attrs = {**whole.attrs, **{k: parts[0].attrs[k] for k in _OF_INTERVALS if k in parts[0].attrs}}
+    attrs |= {"task": "open-set identification by group", "alpha": alpha}
+    rare = {"frr_flagged": "missed mates", "far_flagged": "false accepts"}
+    errors = [(flags[x], f"{what} expected at the overall rate") for x, what in rare.items()]
+    attrs["warnings"] = "\n".join(flag_warnings(labels, few, errors))
+    return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
+
+
+_OF_INTERVALS = ("interval_method", "confidence", "interval_for", "replicates", "random_state")

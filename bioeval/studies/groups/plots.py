@@ -1,0 +1,222 @@
+"""The rates of each group of subjects."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from bioeval.base.errors import cut
+from bioeval.views.plots import style as look
+from bioeval.views.plots.display import (
+    OneResultDisplay,
+)
+from bioeval.views.plots.systems import (
+    as_plot_text,
+)
+from bioeval.views.terms import term_translator
+
+# Most groups whose cells hold a number, and whose names are written.
+NUMBERED, NAMED = 10, 40
+
+
+# Colours of a FAR of 0 and of one that is not defined.
+ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
+
+
+class GroupsDisplay(OneResultDisplay):
+    """FRR of each group with its interval, and FAR of each pair of groups, or of each group.
+
+    Attributes
+    ----------
+    groups : list
+    frr : ndarray, shape (groups,)
+    far : ndarray, shape (groups, groups) or (groups,)
+        By the group of the probe and that of the claimed subject; of searches by the probe's.
+    far_ax_ : Axes
+        The axes of FAR, to the right of those of FRR.
+    image_ : AxesImage or None
+        FAR of pairs of groups as it was drawn last.
+    """
+
+    far_ax_: Axes
+    image_: AxesImage | None = None
+    _plot = "groups"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.groups = dataset["group"].values.tolist()
+        self.frr, self.far = dataset["frr"].values, dataset["far"].values
+
+    def plot(
+        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    ) -> Self:
+        """Draw both panels. See :func:`groups`."""
+        number = len(self.groups)
+        high = float(np.clip(2.2 + 0.42 * number, 3.4, 11.0))
+        left = self._axes(ax, (10.4, high))
+        place = left.get_subplotspec()
+        if place is None:
+            x, y, wide, tall = left.get_position().bounds
+            left.set_position((x, y, 0.4 * wide, tall))
+            right = self.figure_.add_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
+        else:
+            parts = place.subgridspec(1, 2, width_ratios=(1, 1.15))
+            left.set_subplotspec(parts[0])
+            right = left.figure.add_subplot(parts[1])
+        self.far_ax_ = look.axes_for(right)
+        self._rates(left, "frr", "False reject rate, FRR", style)
+        translate, attrs = term_translator(self._dataset), self._dataset.attrs
+        searches = self.far.ndim == 1
+        if searches:
+            self._rates(self.far_ax_, "far", "False accept rate, FAR", style)
+        else:
+            self._pairs()
+        title = as_plot_text(name or attrs.get("system", "") or "")
+        look.titled(
+            left, translate("FRR by group" + (f": {title}" if title else "")), self._over(translate)
+        )
+        if searches:
+            look.titled(
+                right, translate("FAR by group"), ["searches without a mate in the gallery"]
+            )
+            return self
+        flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
+        lines = ["*: flagged, too few subjects or expected errors"] if flagged else []
+        apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
+        lines.append("; ".join(text for text, which in apart if which.any()))
+        look.titled(right, translate("FAR by pair of groups"), filter(None, lines))
+        return self
+
+    @property
+    def _hollow(self) -> tuple[str, ...]:
+        """The rates that are drawn as points."""
+        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
+
+    def _over(self, translate: Any) -> list[str]:
+        attrs = self._dataset.attrs
+        given = str(attrs.get("chosen_on", "")) == "given"
+        chosen = "" if given else ", chosen on these data"
+        lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
+        if given:
+            lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
+        if "interval_method" in attrs:
+            lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
+        if any(self._dataset[f"{x}_flagged"].values.any() for x in self._hollow):
+            lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
+        return lines
+
+    def _rates(self, ax: Axes, rate: str, label: str, style: dict[str, Any]) -> None:
+        """Draw a rate of each group, from top to bottom."""
+        ds, places = self._dataset, np.arange(len(self.groups))
+        flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
+        colour = look.colour(look.HUES[rate])
+        if f"{rate}_low" in ds:
+            low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
+            ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
+        for which, face in ((~flagged, colour), (flagged, "white")):
+            given = {"color": colour, "markersize": 6.5, **style}
+            ax.plot(values[which], places[which], "o", markerfacecolor=face, zorder=3, **given)
+        overall = float(ds[f"{rate}_overall"])
+        if overall == overall:
+            ax.axvline(overall, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+        ax.set_ylim(len(self.groups) - 0.5, -0.5)
+        most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
+        ax.set_xlim(-0.02 * most, 1.05 * most)
+        if overall == overall:
+            left = overall > 0.7 * most
+            look.note(ax, f"all: {look.measured(overall)}", (overall, 0), (-3 if left else 3, 4),
+                      va="bottom", ha="right" if left else "left")  # fmt: skip
+        look.percent_axis(ax.xaxis)
+        self._name_groups(ax, subjects=True)
+        translate = term_translator(ds)
+        look.labelled(ax, translate(label), "", translate.other(rate))
+
+    def _pairs(self) -> None:
+        """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
+        ax, ds, far = self.far_ax_, self._dataset, self.far
+        ax.grid(False)
+        positive = far[far > 0]
+        low, high = (float(f(positive)) if len(positive) else 1.0 for f in (np.min, np.max))
+        norm = LogNorm(low / 1.5 if low == high else low, high * 1.5 if low == high else high)
+        colours = ScalarMappable(norm, "cividis")
+        picture = np.empty((*far.shape, 4))
+        picture[:] = colours.to_rgba(np.where(far > 0, far, low))
+        for which, colour in ((far == 0, ZERO), (np.isnan(far), UNDEFINED)):
+            picture[which] = [*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0]
+        self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
+        if len(self.groups) <= NUMBERED:
+            flagged = ds["far_flagged"].values
+            for (i, j), rate in np.ndenumerate(far):
+                text = "n/a" if rate != rate else look.measured(rate) if rate else "0"
+                text += "*" * int(flagged[i, j] and rate == rate)
+                look.in_cell(ax, (j, i), text, picture[i, j])
+        self._name_groups(ax)
+        translate = term_translator(ds)
+        look.labelled(ax, "Group of the claimed subject", "Group of the probe")
+        if len(positive):
+            bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30)
+            look.percent_axis(bar.ax.yaxis)
+            bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
+            if high < 10 * low:  # no power of ten may be inside
+                bar.set_ticks([low, (low * high) ** 0.5, high])
+                bar.ax.minorticks_off()
+            look.bar_labelled(bar, ax, translate("False accept rate, FAR"), translate.other("far"))
+
+    def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
+        """Name the groups along the axes of FAR, or beside FRR with their subjects."""
+        number = len(self.groups)
+        shown = np.arange(0, number, -(-number // NAMED))
+        # In two lines where there is room for them.
+        most = 36 if number <= NUMBERED else 18
+        names = [textwrap.fill(as_plot_text(cut(str(self.groups[i]), most)), 18) for i in shown]
+        if subjects:
+            people = self._dataset["subjects"].values
+            names = [f"{name} ({people[i]:,})" for i, name in zip(shown, names, strict=True)]
+        ax.set_yticks(shown, names)
+        if not subjects:
+            ax.set_xticks(shown, names)
+            if sum(max(map(len, name.split("\n"))) for name in names) > 48:
+                ax.tick_params(axis="x", labelrotation=90)
+        ax.tick_params(axis="both" if not subjects else "y", length=0)
+
+
+def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:
+    """Draw rates by group: FRR of each group beside FAR of each pair of groups, or of each group.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.by_group`.
+    ax : matplotlib Axes, optional
+        Whose place is divided into two; that of a new figure unless given.
+    **style
+        Properties of the points of FRR; ``name`` names the system in the title.
+
+    Returns
+    -------
+    GroupsDisplay
+        With ``groups``, ``frr``, ``far``, ``ax_`` and ``far_ax_``, ``figure_`` and ``image_``.
+
+    Notes
+    -----
+    Groups are in the order of their names, with their subjects in brackets, never in that of their
+    rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected
+    errors. FAR is on a logarithmic scale of colours; 0 and undefined cells have their own.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(80, 4, random_state=1)
+    >>> display = be.plot.groups(be.by_group(scores, [s % 2 for s in scores.probe_labels]))
+    >>> display.groups
+    [0, 1]
+    """
+    return GroupsDisplay.from_results(data).plot(ax, **style)

@@ -1,0 +1,8 @@
+"""Ranked lists of the nearest K, as searches and re-identification save them."""
+
+from bioeval.base.study import Study
+
+STUDY = Study(
+    calls={"results": ("top_k",), "scores": ("TopKScores",)},
+    formats=("files",),
+)

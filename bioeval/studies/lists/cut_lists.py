@@ -1,0 +1,714 @@
+"""Open set and GOM of top-K lists: exact where the lists determine them, else bounds.
+
+An entry that is not listed is not closer than the last one that is. So a mate that is not listed
+has a rank beyond the list and a distance from that of the last entry on; a listed one is known, but
+for entries exactly as close as the last one. At a threshold that a list does not reach beyond, any
+of the unlisted entries may be retrieved, in any order behind those that are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
+from bioeval.base.scalars import Name
+from bioeval.base.variables import OPEN_SET, bounds
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.dataset import Variables, about_attrs, build, rate
+from bioeval.results.identification import (
+    OpenSetAttempts,
+    OpenSetCounts,
+    OpenSetPoints,
+    impostor_gallery,
+    of_role,
+    open_set_thresholds,
+    role_of,
+)
+from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
+from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.provenance import describe
+from bioeval.studies.lists.results import junk_codes, listed_matches
+from bioeval.studies.lists.scores import TopKScores
+from bioeval.studies.reid.convention import Convention
+from bioeval.studies.reid.jobs import unscaled
+from bioeval.studies.reid.results import (
+    GOM,
+    GomOptions,
+    in_units_of_user,
+    missing_warnings,
+    summary,
+)
+from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
+from bioeval.tallies.points import allowed_errors
+from bioeval.tallies.thresholds import to_user
+
+#: The dimensions of a variable, and its lower and upper bound.
+Bounded = tuple[tuple[str, ...], Any, Any]
+
+
+def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
+    """Return each variable ``X`` where its bounds are equal, NaN elsewhere, beside its bounds.
+
+    Where it is known throughout, it stands alone; where it is known nowhere, its bounds
+    ``X_at_least`` and ``X_at_most`` do.
+    """
+    found: Variables = {}
+    for name, (dims, one, other) in given.items():
+        # A bound that is NaN, as a threshold that may not exist, leaves that side open.
+        low, high = np.fmin(one, other), np.maximum(one, other)
+        known = (low == high) | np.isnan(low)
+        if known.all():
+            found[name] = dims, low
+            continue
+        if known.any():
+            found[name] = dims, np.where(known, low, np.nan)
+        found[f"{name}_at_least"], found[f"{name}_at_most"] = (dims, low), (dims, high)
+    return found
+
+
+def _bound_warnings(variables: Variables, depth: int) -> list[str]:
+    """Return a warning of the variables that lists of a depth only bound, in whole or in part."""
+    bounded = [name.removesuffix("_at_least") for name in variables if name.endswith("_at_least")]
+    if not bounded:
+        return []
+    shown = ", ".join(f"{name} (in part)" if name in variables else name for name in bounded)
+    return [
+        f"lists of {counted(depth, 'entries')} do not determine {shown}: the values lie between "
+        "..._at_least and ..._at_most"
+    ]
+
+
+def with_bounds(names: Mapping[str, Name]) -> dict[str, Name]:
+    """Return the names of variables with those of their bounds."""
+    more: dict[str, Name] = {}
+    for name, each in names.items():
+        more |= bounds(name, each.long_name, each.units)
+    return more | dict(names)
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Values of some probes, each between two."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def __getitem__(self, chosen: np.ndarray) -> _Between:
+        return _Between(np.asarray(self.low[chosen]), np.asarray(self.high[chosen]))
+
+    @property
+    def open(self) -> np.ndarray:
+        """Which of the values are not known."""
+        return self.low < self.high
+
+    def within(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest and the largest number of values at most each threshold."""
+        both = (np.sort(x[~np.isnan(x)]) for x in (self.high, self.low))
+        least, most = (np.searchsorted(x, grid, side="right") for x in both)
+        return least, most
+
+
+def open_set_of_lists(
+    scores: TopKScores,
+    task: OpenSet,
+    thresholds: np.ndarray | int | None,
+    far_targets: np.ndarray,
+) -> xr.Dataset:
+    """Return open-set identification of top-K lists; see :func:`bioeval.open_set`."""
+    _require_open_set(task)
+    check_max_rank(task.max_rank, scores.gallery_size)
+    found = _ListedSearches(scores, task)
+    grid = open_set_thresholds(found.known_mates, found.known_others, thresholds, scores.kind)
+    count = task.max_rank or min(scores.depth, scores.gallery_size)
+    given, grid = found.curves(grid, count)
+    points, exact = found.points(far_targets, count)
+    attempts = found.attempts()
+    about = describe(scores)
+    fixed = attempts.scalars(about, found.role, far_targets, exact)
+    fixed.variables.pop("tied")
+    variables = bounded_variables(given | points | {"tied": ((), *found.tied)})
+    notes = []
+    if cut := found.cut:
+        notes.append(
+            f"{counted(cut, 'mated searches')} without a listed mate among {scores.depth} entries: "
+            "beyond the lists, rates are bounds ..._at_least and ..._at_most"
+        )
+    notes += _bound_warnings(variables | fixed.variables, scores.depth)
+    remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
+    attrs = about_attrs(about, "open-set identification", [*notes, *attempts.warnings(remarks)])
+    attrs |= {
+        "rank_unit": task.rank_unit,
+        "fusion": task.fusion,
+        "ties": task.ties,
+        "impostors": found.role,
+        "depth": scores.depth,
+        "genuine_gallery_subjects": about.gallery_subjects,
+        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, found.role),
+    }
+    coordinates = {
+        "threshold": grid,
+        "rank": np.arange(1, count + 1),
+        **fixed.labels,
+    }
+    return build(variables | fixed.variables, with_bounds(OPEN_SET), coordinates, attrs)
+
+
+def _require_open_set(task: OpenSet) -> None:
+    """Raise :class:`ProtocolError` for options that lists do not determine."""
+    require_choice("rank_unit", task.rank_unit, RANK_UNITS)
+    require_choice("ties", task.ties, TIES)
+    parse_fusion(task.fusion)
+    if task.ties == "expected" or (task.rank_unit == "subject" and task.fusion != "min"):
+        name, word = ("ties", "expected") if task.ties == "expected" else ("fusion", task.fusion)
+        raise ProtocolError(
+            f"top-K lists do not determine identification with {name} = {word!r}; give a matrix "
+            f"of scores, or {'pessimistic ties' if name == 'ties' else 'the nearest (min)'}"
+        )
+
+
+class _ListedSearches:
+    """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
+
+    def __init__(self, scores: TopKScores, task: OpenSet):
+        query, gallery = scores.codes.probe, scores.codes.gallery
+        distance, last = scores.listed_distances("open-set identification")
+        listed, entry = scores.indices >= 0, gallery[scores.indices]
+        own = (entry == query[:, None]) & listed
+        every = np.bincount(gallery, minlength=len(scores.codes.values))
+        self.kind, self.last = scores.kind, last
+        self.mates = every[query]
+        self.enrolled = self.mates > 0
+        self.strangers = len(query) - int(self.enrolled.sum())
+        self.others = scores.gallery_size - self.mates
+        self.role = role_of(scores.layout, task.impostors, not self.strangers)
+        # Of subjects, each once: by the first of its entries.
+        other = listed & ~own
+        total = self.others
+        if task.rank_unit == "subject":
+            other = other & _first_of_each(entry)
+            total = (every > 0).sum() - self.enrolled
+        unlisted = total - other.sum(axis=1)
+        self.mate, self.nearest_other, self.nearest = (
+            self._nearest(distance, x, n)
+            for x, n in (
+                (own, self.mates),
+                (listed & ~own, self.others),
+                (listed, np.full(len(query), scores.gallery_size)),
+            )
+        )
+        self.rank, self._tie = self._ranks(distance, own, other, unlisted, task.ties)
+
+    def _nearest(self, distance: np.ndarray, those: np.ndarray, number: np.ndarray) -> _Between:
+        """Return the distance of the nearest of a number of entries."""
+        some = those.any(axis=1)
+        first = distance[np.arange(len(distance)), np.argmax(those, axis=1)]
+        low = np.where(some, first, np.where(number > 0, self.last, np.nan))
+        return _Between(low, np.where(some | (number == 0), low, np.inf))
+
+    def _ranks(
+        self,
+        distance: np.ndarray,
+        own: np.ndarray,
+        other: np.ndarray,
+        unlisted: np.ndarray,
+        ties: str,
+    ) -> tuple[_Between, _Between]:
+        """Return the rank of each best mate, and whether others are exactly as close."""
+        some, mate = own.any(axis=1), self.mate.low[:, None]
+        before = np.arange(own.shape[1]) < np.argmax(own, axis=1)[:, None]
+        closer = (other & (distance < mate)).sum(axis=1)
+        tied = (other & (distance == mate)).sum(axis=1)
+        at_end = np.where(mate[:, 0] == self.last, unlisted, 0)
+        behind = {"optimistic": closer, "pessimistic": closer + tied}
+        least = behind.get(ties, (other & before).sum(axis=1))
+        most = least + (at_end if ties == "pessimistic" else 0)
+        all_listed = other.sum(axis=1)
+        least = np.where(some, least, closer if ties == "optimistic" else all_listed)
+        most = np.where(some, most, all_listed + unlisted)
+        tie = _Between(
+            (some & (tied > 0)).astype(np.int64),
+            np.where(some, tied + at_end > 0, tied + unlisted > 0).astype(np.int64),
+        )
+        return _Between(1 + least, 1 + most), tie
+
+    @property
+    def mated(self) -> np.ndarray:
+        """The probes that make a genuine attempt."""
+        return np.flatnonzero(self.enrolled)
+
+    @property
+    def impostors(self) -> np.ndarray:
+        """The probes that make an impostor attempt."""
+        return of_role(self.others > 0, self.enrolled, self.role)
+
+    @property
+    def known_mates(self) -> np.ndarray:
+        """The distances of the best mates that are listed."""
+        mate = self.mate[self.mated]
+        return mate.low[~mate.open]
+
+    @property
+    def known_others(self) -> np.ndarray:
+        """The distances of the impostor attempts that are listed."""
+        other = self.nearest_other[self.impostors]
+        return other.low[~other.open]
+
+    @property
+    def cut(self) -> int:
+        """The number of mated searches whose best mate is not listed."""
+        return int(self.mate[self.mated].open.sum())
+
+    @property
+    def tied(self) -> tuple[np.int64, np.int64]:
+        """The smallest and the largest number of genuine attempts with a tie."""
+        tie = self._tie[self.mated]
+        return np.int64(tie.low.sum()), np.int64(tie.high.sum())
+
+    def attempts(self) -> OpenSetAttempts:
+        """Return the numbers of attempts."""
+        return OpenSetAttempts(
+            genuine=len(self.mated),
+            impostor=len(self.impostors),
+            tied=np.int64(0),
+            targets=len(self.mated),
+            non_targets=self.strangers,
+            unmated=0,
+        )
+
+    def curves(self, grid: np.ndarray, count: int) -> tuple[dict[str, Bounded], np.ndarray]:
+        """Return counts and rates over thresholds and ranks, and the user's thresholds."""
+        mate, rank = self.mate[self.mated], self.rank[self.mated]
+        sure = ~rank.open
+        shape = len(grid), count
+        last, first = (np.searchsorted(grid, x) for x in (mate.high, mate.low))
+        detected = (
+            _table(last[sure], rank.low[sure], shape),
+            self._possible(first, rank, shape),
+        )
+        identified = (
+            _table(last, rank.high, shape).cumsum(axis=1),
+            _table(first, rank.low, shape).cumsum(axis=1),
+        )
+        others = self.nearest_other[self.impostors].within(grid)
+        ends = [self.nearest[self.mated], mate, self.nearest[~self.enrolled]]
+        targets, own, strangers = (x.within(grid) for x in ends)
+        sides = [
+            OpenSetCounts(
+                attempts=self.attempts(),
+                thresholds=grid,
+                detected=detected[i],
+                identified=identified[i],
+                accepted=others[i],
+                targets_within=targets[i],
+                own_within=own[i],
+                non_targets_within=strangers[i],
+            ).curves(self.kind)
+            for i in (0, 1)
+        ]
+        (least, shown), (most, _) = sides
+        return {k: (dims, low, most[k][1]) for k, (dims, low) in least.items()}, shown
+
+    @staticmethod
+    def _possible(first: np.ndarray, rank: _Between, shape: tuple[int, int]) -> np.ndarray:
+        """Return the attempts that may be detected at each threshold, exactly at each rank."""
+        rows, count = shape
+        change = np.zeros((rows + 1, count + 2), dtype=np.int64)
+        np.add.at(change, (first, np.minimum(rank.low - 1, count)), 1)
+        np.add.at(change, (first, np.minimum(rank.high, count + 1)), -1)
+        return change.cumsum(axis=0).cumsum(axis=1)[:-1, :count]
+
+    def points(self, targets: np.ndarray, count: int) -> tuple[dict[str, Bounded], Variables]:
+        """Return the bounds of the operating points, and those that are known."""
+        mate, rank = self.mate[self.mated], self.rank[self.mated]
+        other = self.nearest_other[self.impostors]
+        low, high = np.sort(other.low), np.sort(other.high)
+        bounds: dict[str, Bounded] = {}
+        exact: Variables = {}
+        latest = OpenSetPoints(mate.high, rank.high, np.ones(len(mate.low)), len(mate.low), high)
+        from_ = other.low[other.open].min(initial=np.inf)
+        unknown = mate.open | rank.open
+        free = np.full(count, from_)  # the first distance at which anything is not known
+        unknown &= rank.low <= count
+        np.minimum.at(free, rank.low[unknown] - 1, mate.low[unknown])
+        free = np.minimum.accumulate(free)
+        error = latest.equal_error()
+        if np.isnan(error.eer) or self._crossing(latest) < free[0]:
+            exact |= equal_error_variables(error, self.kind)
+        else:
+            ends = self._error_bounds(mate, rank, low, high)
+            exact |= {f"eer_at_{x}": ((), y) for x, y in zip(("least", "most"), ends, strict=True)}
+        shape = len(targets), count
+        dirs, known = np.full((2, *shape), np.nan), np.zeros(shape, dtype=bool)
+        for i, target in enumerate(targets if len(low) and len(mate.low) else ()):
+            allowed = allowed_errors(float(target), len(low))
+            every = allowed == len(low)
+            least, most = (np.inf, np.inf) if every else (low[allowed], high[allowed])
+            sure = rank.high[(mate.high < least) | every]
+            maybe = rank.low[(mate.low < most) | every]
+            for side, ranks in enumerate((sure, maybe)):
+                hits = np.bincount(np.minimum(ranks, count + 1), minlength=count + 2)
+                dirs[side, i] = hits[1:-1].cumsum() / len(mate.low)
+            known[i] = (least == most) & (free >= most)
+        bounds["dir_at_far"] = ("far_target", "rank"), *dirs
+        threshold = np.where(known, latest.at_far(targets, count)[1], np.nan)
+        exact["threshold_at_far"] = ("far_target", "rank"), to_user(threshold, self.kind)
+        return bounds, exact
+
+    @staticmethod
+    def _crossing(points: OpenSetPoints) -> float:
+        """Return the first threshold at which FAR is at least 1 - DIR at rank 1."""
+        mate = np.sort(points.mate[points.ranks <= 1])
+        at = np.union1d(mate, points.other)
+        far = np.searchsorted(points.other, at, side="right") * points.genuine
+        frr = (points.genuine - np.searchsorted(mate, at, side="right")) * len(points.other)
+        return float(at[int(np.argmax(far >= frr))])
+
+    @staticmethod
+    def _error_bounds(
+        mate: _Between, rank: _Between, low: np.ndarray, high: np.ndarray
+    ) -> tuple[float, float]:
+        """Return bounds of the EER, from the thresholds surely before and after the crossing."""
+        sure, maybe = mate.high[rank.high <= 1], mate.low[rank.low <= 1]
+        at = np.unique(np.concatenate([sure, maybe, low, high]))
+        far = [np.searchsorted(x, at, side="right") / len(low) for x in (high, low)]
+        frr = [
+            1 - np.searchsorted(np.sort(x), at, side="right") / len(mate.low) for x in (maybe, sure)
+        ]
+        before, after = far[1] < frr[0], far[0] >= frr[1]
+        least = max(far[0][before].max(initial=0.0), frr[0][after].max(initial=0.0))
+        most = min(frr[1][before].min(initial=1.0), far[1][after].min(initial=1.0))
+        return least, most
+
+
+def _first_of_each(entry: np.ndarray) -> np.ndarray:
+    """Return which entries of each list are the first of their identity."""
+    order = np.argsort(entry, axis=1, kind="stable")
+    ordered = np.take_along_axis(entry, order, axis=1)
+    new = np.ones(entry.shape, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    found = np.empty_like(new)
+    np.put_along_axis(found, order, new, axis=1)
+    return found
+
+
+def _table(place: np.ndarray, rank: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return the attempts within each threshold, exactly at each rank.
+
+    `place` is that of the first threshold within which each attempt is.
+    """
+    shape = shape[0] + 1, shape[1] + 1
+    flat = place * shape[1] + np.minimum(rank, shape[1]) - 1
+    found = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    return found.cumsum(axis=0)[:-1, :-1]
+
+
+def gom_of_lists(
+    scores: TopKScores,
+    rules: Convention,
+    options: GomOptions,
+    thresholds: np.ndarray,
+    scale: bool | tuple[float, float],
+) -> xr.Dataset:
+    """Return the measures of GOM of top-K lists; see :func:`bioeval.gom`.
+
+    `scale` are the distances that become 0 and 1, or False where they stay as they are.
+    """
+    _require_gom(options, scale)
+    given_ends = scale if isinstance(scale, tuple) else None
+    ends = given_ends or (0.0, 1.0)
+    found = _RetrievedLists(scores, rules, thresholds, given_ends)
+    measures = found.measures(options)
+    over = ("threshold",)
+    given: dict[str, Bounded] = {}
+    means = [
+        {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
+    ]
+    scalars = ("mean_ap", "mean_inp")
+    for name in measures:
+        dims = () if name in scalars else over
+        given[name] = dims, means[0][name], means[1][name]
+    summaries = [summary(thresholds, each) for each in means]
+    areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1")
+    given |= {name: ((), summaries[0][name], summaries[1][name]) for name in areas}
+    given["micro_f1"] = over, *found.micro_f1()
+    given["tau_nz"] = (), summaries[1]["tau_nz"], summaries[0]["tau_nz"]
+    given |= found.identified(options.max_rank)
+    if options.per_query:
+        for name in ("rp", "vp", "rep", "fr"):
+            each = measures[f"m{name}"].each
+            given[name] = ("probe", "threshold"), each(found.least), each(found.most)
+    variables = bounded_variables(given)
+    for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
+        if (place := _first_largest(means[0][of], means[1][of])) is not None:
+            variables[name] = thresholds[place]
+    known, absent = found.positives > 0, ~found.enrolled
+    variables |= {
+        "queries": known.sum(),
+        "open_queries": absent.sum(),
+        "skipped": (~known & ~absent).sum(),
+        "removed": (scores.gallery_size - found.candidates).sum(),
+    }
+    notes = missing_warnings(known, absent, options.variant)
+    if cut := found.cut:
+        notes.append(
+            f"{cut} of {len(known)} queries retrieve all {scores.depth} entries of their list at "
+            "some threshold: from there on, rates are bounds ..._at_least and ..._at_most"
+        )
+    notes += _bound_warnings(variables, scores.depth)
+    notes += cut_warnings(found.positives, scores.depth, "positives")
+    attrs = about_attrs(describe(scores), "GOM", notes) | {
+        "variant": options.variant,
+        "budget": int(options.budget),
+        "ties": "listed",
+        "depth": scores.depth,
+        "normalised_low": float(ends[0]),
+        "normalised_high": float(ends[1]),
+        "normalised_span": float(ends[1] - ends[0]),
+        "convention": rules.name,
+        "removes": rules.removed,
+        "junk": rules.junk_in_words,
+    }
+    coordinates = {"threshold": thresholds, "rank": np.arange(1, options.max_rank + 1)}
+    if options.per_query:
+        coordinates["probe"] = np.arange(len(known))
+    return in_units_of_user(build(variables, with_bounds(GOM), coordinates, attrs))
+
+
+def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None:
+    """Raise :class:`ProtocolError` for what top-K lists do not determine."""
+    if scale is True:
+        raise ProtocolError(
+            "top-K lists do not have the largest distance, needed to normalise; give "
+            f"{Argument('normalize')} = (low, high), the smallest and the largest distance of "
+            "the whole. False takes distances as they are (in a card, "
+            'distances = "as-given")'
+        )
+    for name, word in (("variant", "paper"), ("ties", "stable")):
+        if (found := getattr(options, name)) != word:
+            raise ProtocolError(
+                f"top-K lists do not determine GOM with {Argument(name, found)}; give "
+                f"{Argument(name, word)}, or a matrix of scores"
+            )
+
+
+def _first_largest(low: np.ndarray, high: np.ndarray) -> int | None:
+    """Return the place of the first largest value between bounds; None where it is not known."""
+    if np.isnan(low).any():
+        return None
+    at = int(np.argmax(low))
+    sure = (high[:at] < low[at]).all() and (high[at + 1 :] <= low[at]).all()
+    return at if sure else None
+
+
+class _UnlistedMatches:
+    """Sums over unlisted matches of the precision at each, from the first to the last.
+
+    The matches follow the entries of a list at once, or, of `behind`, all others.
+    """
+
+    def __init__(self, listed: np.ndarray, hits: np.ndarray, unlisted: np.ndarray):
+        query = np.repeat(np.arange(len(hits)), unlisted)
+        starts = np.cumsum(unlisted) - unlisted
+        self.query, self.starts = query, starts
+        self.order = np.arange(len(query)) - np.repeat(starts, unlisted) + 1
+        self.precision = (hits[query] + self.order) / (listed[query] + self.order)
+        self.total = np.bincount(query, self.precision, minlength=len(hits))
+
+    def added_to(self, sums: np.ndarray) -> np.ndarray:
+        """Return sums over all matches of each query, added in order of rank."""
+        query = np.concatenate([np.arange(len(sums)), self.query])
+        return np.bincount(query, np.concatenate([sums, self.precision]))
+
+    def smallest_mean(self, hits: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return the smallest mean precision of `hits` matches and any first of these."""
+        least = np.where(hits > 0, sums / np.maximum(hits, 1), 0.0)
+        running = np.cumsum(self.precision)
+        before = np.append(0.0, running)[self.starts][self.query]
+        mean = (sums[self.query] + running - before) / (hits[self.query] + self.order)
+        np.minimum.at(least, self.query, mean)
+        # Sums that run over all queries are rounded.
+        return np.where(least > 0, np.maximum(least * (1 - 1e-9), 0.0), least)
+
+
+class _Measure:
+    """A mean over queries of values that lie between two."""
+
+    def __init__(self, counted: np.ndarray, low: np.ndarray, high: np.ndarray):
+        self.sides = [QueryMean(counted, np.flatnonzero(counted), x[counted]) for x in (low, high)]
+
+    def __call__(self, side: int) -> np.ndarray:
+        """Return the mean on a side."""
+        return self.sides[side].mean
+
+    def each(self, side: int) -> np.ndarray:
+        """Return the value of each query on a side."""
+        return self.sides[side].each
+
+
+class _RetrievedLists:
+    """Retrieved entries of each query within each threshold, as far as its list determines them."""
+
+    least, most = 0, 1
+
+    def __init__(
+        self,
+        scores: TopKScores,
+        rules: Convention,
+        thresholds: np.ndarray,
+        ends: tuple[float, float] | None,
+    ):
+        distance, last = scores.listed_distances("GOM")
+        if ends is not None:
+            self._require_within(scores.indices >= 0, distance, ends)
+        low, high = ends or (0.0, 1.0)
+        junk = junk_codes(scores, rules.junk_ids) if rules.junk == "remove" else []
+        lists = listed_matches(scores, rules.removed, junk)
+        raw = unscaled(thresholds, low, high - low)
+        self.thresholds, self.last, self.raw = thresholds, last, raw
+        self.positives, self.candidates = lists.positives, lists.candidates
+        self.enrolled = np.isin(scores.codes.probe, scores.codes.gallery)
+        self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
+        self.unlisted_matches = lists.positives - lists.listed
+        self.others = lists.candidates - lists.depth - self.unlisted_matches
+        shape = len(last), len(raw) + 1
+        row, _ = np.nonzero(lists.kept)
+        flat = row * shape[1] + np.searchsorted(raw, distance[lists.kept])
+        within = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+        self.retrieved = within.cumsum(axis=1)[:, :-1]
+        distances = (distance[lists.hits] - low) / (high - low)
+        self.matches = replace(lists.matches(), distance=distances)
+        self.ranks = lists.ranks[lists.hits]
+        unknown = (self.unlisted_matches + self.others > 0)[:, None]
+        self.open = (last[:, None] <= raw) & unknown
+
+    @staticmethod
+    def _require_within(
+        listed: np.ndarray, distance: np.ndarray, ends: tuple[float, float]
+    ) -> None:
+        """Raise :class:`DataError` where a listed distance is beyond those of the scale."""
+        finite = distance[listed & np.isfinite(distance)]
+        least, most = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        if least < ends[0] or most > ends[1]:
+            raise DataError(
+                f"{Argument('normalize')} is ({ends[0]:g}, {ends[1]:g}), but the listed distances "
+                f"reach from {float(least)!r} to {float(most)!r}; give the smallest and the "
+                "largest of the whole"
+            )
+
+    @property
+    def cut(self) -> int:
+        """The number of queries that retrieve their whole list within some threshold."""
+        return int(self.open.any(axis=1).sum())
+
+    def identified(self, max_rank: int) -> dict[str, Bounded]:
+        """Return CMC, and DIR over threshold and rank."""
+        known = self.positives > 0
+        listed, lost = np.flatnonzero(self.first > 0), np.flatnonzero(known & (self.first == 0))
+        place = np.searchsorted(self.thresholds, self.matches.distance[self.matches.starts[listed]])
+        behind = np.searchsorted(self.raw, self.last[lost])
+        total, shape = int(known.sum()), (len(self.raw), max_rank)
+        first, nearest = self.first[listed], self.listed[lost] + 1
+        least = _table(place, first, shape)
+        most = _table(np.append(place, behind), np.append(first, nearest), shape)
+        least, most = least.cumsum(axis=1), most.cumsum(axis=1)
+        curves = [
+            MatchCurve(known, np.append(listed, lost), np.append(first, rank), np.ones(total))
+            for rank in (nearest + self.others[lost], nearest)
+        ]
+        low, high = (rate(curve.counts(max_rank), total) for curve in curves)
+        return {
+            "dir": (("threshold", "rank"), rate(least, total), rate(most, total)),
+            "cmc": (("rank",), low, high),
+        }
+
+    @property
+    def beyond(self) -> tuple[np.ndarray, np.ndarray]:
+        """The unlisted matches and others that may be within each threshold, of each query."""
+        matches, others = self.unlisted_matches[:, None], self.others[:, None]
+        return np.where(self.open, matches, 0), np.where(self.open, others, 0)
+
+    @cached_property
+    def sets(self) -> RetrievedSets:
+        """The listed entries within each threshold."""
+        return RetrievedSets(self.matches, self.retrieved, self.thresholds)
+
+    def micro_f1(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds of F1 of the entries of all queries together."""
+        (u, v), hits, listed = self.beyond, self.sets.hits, self.retrieved
+        found, whole = hits.sum(axis=0), listed.sum(axis=0) + self.positives.sum()
+        more = u.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return 2 * found / (whole + v.sum(axis=0)), 2 * (found + more) / (whole + more)
+
+    def measures(self, options: GomOptions) -> dict[str, _Measure]:
+        """Return the measures of GOM that are means over queries."""
+        sets, positives, some = self.sets, self.positives[:, None], self.positives > 0
+        (u, v), hits, listed = self.beyond, self.sets.hits, self.retrieved
+        precision = self.matches.order / self.ranks
+        sums = sets.sums(precision)
+        all_sums = np.bincount(self.matches.query, precision, minlength=len(some))
+        near = _UnlistedMatches(self.listed, self.hits, self.unlisted_matches)
+        far = _UnlistedMatches(self.listed + self.others, self.hits, self.unlisted_matches)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rp = np.where(hits > 0, sums / hits, 0.0)
+            vp = hits / (listed - hits + positives)
+            rep = np.sqrt(rp * vp)
+            full = near.added_to(all_sums) / self.positives
+            complete = self.unlisted_matches == 0
+            # A matrix adds the matches of each threshold first: its sum is rounded otherwise.
+            slack = 1 + np.finfo(float).eps * (self.positives + 4)
+            best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full) * slack
+            best_rp = np.minimum(best_rp, 1.0)
+            worst_rp = far.smallest_mean(self.hits, all_sums)
+            most_sums = np.where(u > 0, (sums + near.total[:, None]) * slack[:, None], sums)
+            sides = [
+                {
+                    "rp": np.where(self.open & (u > 0), end_rp[:, None], rp),
+                    "vp": found / (listed + wrong - hits + positives),
+                    "rep": np.where(
+                        self.open & (found > 0),
+                        np.sqrt(
+                            np.minimum(end_sums / found, 1.0)
+                            * (found / (listed + wrong - hits + positives))
+                        ),
+                        rep,
+                    ),
+                    "precision": np.where(taken > 0, found / taken, 0.0),
+                    "recall": found / positives,
+                    "f1": 2 * found / (taken + positives),
+                }
+                for found, wrong, taken, end_rp, end_sums in (
+                    (hits, v, listed + v, worst_rp, sums),
+                    (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
+                )
+            ]
+            last = np.zeros(len(some))
+            last[self.hits > 0] = self.ranks[self.matches.starts[1:][self.hits > 0] - 1]
+            behind = self.listed + self.unlisted_matches
+            inp = [self.positives / np.where(complete, last, behind + x) for x in (self.others, 0)]
+            ap = [x.added_to(all_sums) / self.positives for x in (far, near)]
+        absent, budget = ~self.enrolled, options.budget
+        something, more = listed > 0, listed + u + v > 0
+        names = {"rp": "mrp", "vp": "mvp", "rep": "mrep"}
+        found: dict[str, _Measure] = {
+            names.get(name, name): _Measure(some, *(side[name] for side in sides))
+            for name in sides[0]
+        }
+        return found | {
+            "mfr": _Measure(
+                absent, np.minimum(listed / budget, 1.0), np.minimum((listed + u + v) / budget, 1.0)
+            ),
+            "far": _Measure(absent, something, more),
+            "ttr": _Measure(some, something, more),
+            "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
+            "ftr": _Measure(absent, something, more),
+            "mean_ap": _Measure(some, *ap),
+            "mean_inp": _Measure(some, *inp),
+        }

@@ -1,0 +1,113 @@
+"""Top-K lists as text: on each line the gallery entries nearest to one query, nearest first.
+
+This is the form that challenge servers take. Whether the entries are numbered from 0 or from 1
+follows from the numbers where 0 or the last entry occurs, and is an option where neither does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
+from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.label_files import matrix_advice, read_side
+from bioeval.studies.lists.scores import TopKScores
+
+
+def _read(path: Path, options: ReadOptions) -> TopKScores:
+    sides = {
+        side: read_side(getattr(options, f"{side}_labels"), options, options.side_meta(side))
+        for side in ("probe", "gallery")
+    }
+    lists = _parse(path)
+    sides["probe"].expect(len(lists), "lists, one per query")
+    return TopKScores(
+        from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
+        sides["probe"].label,
+        sides["gallery"].label,
+        probe_meta=sides["probe"].meta,
+        gallery_meta=sides["gallery"].meta,
+        name=path.stem,
+    )
+
+
+def _parse(path: Path) -> np.ndarray:
+    """Return the numbers, shape (queries, K), with -1 at the end of shorter lines."""
+    rows = []
+    for number, line in enumerate(decoded_lines(path), 1):
+        words = line.replace(",", " ").split()
+        try:
+            rows.append(list(map(_whole, words)))
+        except ValueError:
+            advice = matrix_advice(path)
+            raise DataError(
+                f"{path}: line {number}: expected whole numbers, the gallery entries nearest to "
+                f"query {number}{f'. It {advice}' if advice else ''}"
+            ) from None
+        if not words:
+            raise DataError(f"{path}: line {number}: is blank; expected the list of a query")
+        wrong = next((entry for entry in rows[-1] if not 0 <= entry < 2**62), None)
+        if wrong is not None:
+            raise DataError(f"{path}: line {number}: holds {wrong}; expected entries from 0")
+    if not rows:
+        raise DataError(f"{path}: holds nothing but blank lines")
+    longest = max(map(len, rows))
+    if len(rows) * longest > MOST_TEXT:
+        raise DataError(
+            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, so that all of them "
+            f"would need more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+        )
+    lists = np.full((len(rows), longest), -1, dtype=np.int64)
+    for row, entries in enumerate(rows):
+        lists[row, : len(entries)] = entries
+    return lists
+
+
+def _whole(word: str) -> int:
+    """Parse a whole number in plain digits; Python's own parser also takes 1_0 for 10."""
+    if "_" in word or not word.isascii():
+        raise ValueError(word)
+    return int(word)
+
+
+def from_zero(
+    lists: np.ndarray, size: int, first_index: int | None, where: str, guess: bool = False
+) -> np.ndarray:
+    """Return the numbers of gallery entries as indices from 0; negative numbers stay.
+
+    With `guess`, `first_index` is required unless the number 0 or `size` occurs.
+    """
+    listed = lists[lists >= 0]
+    if first_index is None:
+        from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
+        if guess and not (from_0 or from_1):
+            raise DataError(
+                f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
+                "gallery entries do not show whether the first entry is 0 or 1; give "
+                f"{say('first_index', 0)} or {say('first_index', 1)}"
+            )
+        first_index = int(guess and from_1 and not from_0)
+    if first_index and (listed == 0).any():
+        row = int(np.argmax((lists == 0).any(axis=1)))
+        raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
+    return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
+
+
+FORMAT = Format(
+    name="top-k text",
+    holds="top-K lists, one query per line; labels of both sides are given as files",
+    looks="text",
+    expected="a text file of top-K lists",
+    recognised_by="`--probe-labels` and `--gallery-labels`",
+    recognise=lambda found: (
+        found.content == "text"
+        and found.options.probe_labels is not None
+        and found.options.gallery_labels is not None
+    ),
+    needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
+    read=_read,
+    options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
+)

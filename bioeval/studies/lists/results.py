@@ -1,0 +1,428 @@
+"""Measures of top-K lists: CMC and average precision, exactly, up to the depth of the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
+from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
+from bioeval.base.variables import by_name, ends, picked
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import (
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    RankKOver,
+    Unmatched,
+    cut_warnings,
+    interpolated_precision,
+    match_sum,
+)
+from bioeval.scores.labels import Codes
+from bioeval.scores.provenance import describe
+from bioeval.studies.lists.scores import TopKScores
+from bioeval.studies.reid.convention import Convention, cameras_of
+from bioeval.studies.reid.counts import MatchLists
+from bioeval.studies.reid.results import (
+    _RANKED,
+    RECALL_LEVELS,
+    REID,
+    ranked_curves,
+    warn_of_cut_lists,
+)
+from bioeval.tallies.identification_job import check_max_rank
+
+TOP_K = {
+    **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
+    **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
+    "rank_k_average_precision": REID["rank_k_average_precision"],
+    **by_name(scalar.of_query for scalar in MATCH_SUMS.values() if scalar.of_query),
+    "rank_k": Name("rank K at which lists are cut"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
+}
+
+TOP_K |= ends(TOP_K, _RANKED)
+
+Removed = Literal["same-id-same-camera", "same-camera", "none"]
+Junk = Literal["keep", "remove"]
+REMOVED: tuple[Removed, ...] = get_args(Removed)
+
+
+@dataclass(frozen=True)
+class TopKOptions:
+    """Options of the measures of top-K lists, checked; see :func:`top_k`."""
+
+    removed: str
+    junk: str
+    junk_ids: Sequence[int]
+    unmatched: str
+    rank_k: int | None
+    rank_k_over: str
+    max_rank: int | None
+    per_query: bool
+
+    def __post_init__(self) -> None:
+        if self.max_rank is not None:
+            require_integer("max_rank", self.max_rank, low=1)
+        require_choice("removed", self.removed, REMOVED)
+        require_choice("junk", self.junk, get_args(Junk))
+        require_choice("unmatched", self.unmatched, get_args(Unmatched))
+        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
+
+
+def top_k(
+    scores: TopKScores,
+    *,
+    removed: Removed = "none",
+    junk: Junk = "keep",
+    junk_ids: Sequence[int] = (-1,),
+    unmatched: Unmatched = "skip",
+    rank_k: int | None = None,
+    rank_k_over: RankKOver = "positives",
+    max_rank: int | None = None,
+    per_query: bool = False,
+) -> xr.Dataset:
+    """Evaluate top-K lists: CMC and rank-K mean average precision.
+
+    Parameters
+    ----------
+    scores : TopKScores
+    removed : {"none", "same-id-same-camera", "same-camera"}
+        Entries removed from a query's list. The rules of cameras need the metadata ``camera`` on
+        both sides.
+    junk : {"keep", "remove"}
+        Whether entries with one of `junk_ids` count as non-matches, or are removed.
+    junk_ids : sequence of int
+    unmatched : {"skip", "zero"}
+        A query without a match in the gallery is left out of the means and counted, or counts 0.
+    rank_k : int, optional
+        Where the average precision of a list is cut; None takes as far as all lists are known,
+        which is K where nothing is removed.
+    rank_k_over : {"positives", "smaller"}
+        The average precision of a cut list divides by all matches in the gallery (AI City), or
+        by the smaller one of their number and `rank_k`.
+    max_rank : int, optional
+        The last rank of the CMC; None takes every rank covered by all lists.
+    per_query : bool
+        Whether to add ``rank_k_average_precision``, ``first_match_rank``, ``inp``,
+        ``reciprocal_rank``, ``query_r_precision`` and ``query_ndcg`` over ``probe``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cmc`` over ``rank``; scalars ``rank_k_mean_ap``, ``rank_k``, ``queries``, ``skipped``,
+        ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
+        that every list with unlisted matches covers; and, of the whole gallery, ``mean_ap`` and
+        ``interpolated_precision`` over ``recall_level``, NaN unless every match of every query is
+        listed, and ``mean_inp``, ``mrr``, ``r_precision`` and ``ndcg``, NaN unless the lists
+        determine it for every query (the MRR: unless a match of each is listed).
+
+    Raises
+    ------
+    ProtocolError
+        If some list does not cover a given rank, or cameras are needed and missing.
+    DataError
+        If an option has an unknown value.
+
+    Warns
+    -----
+    BioevalWarning
+        If a query has more matches than fit into a list cut at `rank_k`: then even a perfect list
+        has an average precision below 1, unless `rank_k_over` is ``"smaller"``.
+
+    Notes
+    -----
+    A removed entry leaves its place to the next, so a list covers fewer ranks.
+    Definitions: Tang et al., CityFlow (CVPR 2019), "rank-K mAP"; Zheng et al. (ICCV 2015) for the
+    rule of cameras; ``docs/formats.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
+    >>> found = be.top_k(lists)
+    >>> found.cmc.values, float(found.rank_k_mean_ap)
+    (array([0.5, 1. ]), 0.5)
+    """
+    if not isinstance(scores, TopKScores):
+        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
+    options = TopKOptions(
+        removed,
+        junk,
+        junk_ids,
+        unmatched,
+        rank_k,
+        rank_k_over,
+        max_rank,
+        require_flag("per_query", per_query),
+    )
+    result, _ = _lists_dataset(scores, options)
+    warn_of_cut_lists(result)
+    return result
+
+
+#: The only values of these fields of a convention that lists support.
+_SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+
+
+def reid_of_lists(
+    scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
+) -> tuple[xr.Dataset, QueryMeasures]:
+    """Evaluate top-K lists by a convention; return the result and each query's contribution.
+
+    A ProtocolError if lists do not support the convention. `max_rank` None takes the convention's,
+    or the last rank covered by all lists if that is less.
+    """
+    for name, word in _SUPPORTED.items():
+        if getattr(rules, name) != word:
+            raise ProtocolError(
+                f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
+                f"lists do not determine it; give {word!r}, or a matrix of scores"
+            )
+    names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
+    given = {name: getattr(rules, name) for name in names}
+    per_query = require_flag("per_query", per_query)
+    options = TopKOptions(**given, max_rank=max_rank, per_query=per_query)
+    result, measures = _lists_dataset(scores, options)
+    if rules.unmatched == "skip" and not int(result["queries"]):
+        raise ProtocolError(
+            f"none of the {len(scores.indices)} queries has a match in the gallery that the "
+            f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
+            "same labels, and the cameras"
+        )
+    if max_rank is None:
+        result = result.isel(rank=slice(rules.max_rank))
+    result.attrs |= {
+        "convention": rules.name,
+        "removes": rules.removed,
+        "junk": rules.junk_in_words,
+        "cmc_counts": rules.cmc,
+        "ties": "listed",
+        "ap": rules.ap,
+        "unmatched_queries": rules.unmatched,
+    }
+    if rules.changed:
+        result.attrs["changed"] = ", ".join(rules.changed)
+    return result, measures
+
+
+def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
+    """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
+    if options.max_rank is not None:
+        check_max_rank(options.max_rank, scores.shape[1])
+    junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
+    found = listed_matches(scores, options.removed, junk)
+    valid = found.positives > 0
+    counted = valid | (options.unmatched == "zero")
+    queries = int(counted.sum())
+
+    cmc_reach = found.reach(valid & (found.first == 0))
+    last = _rank("max_rank", options.max_rank, cmc_reach, scores.depth)
+    listed, query = np.flatnonzero(found.first), np.flatnonzero(valid)
+    cmc = MatchCurve(counted, listed, found.first[listed], np.ones(len(listed)))
+    counts = cmc.counts(last).astype(np.int64)
+
+    ap_reach = found.reach(valid & (found.listed < found.positives))
+    cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
+    total = np.where(valid, found.positives, 1)
+    over = np.minimum(total, cut) if options.rank_k_over == "smaller" else total
+    at_k = found.precisions(cut) / over
+    matches = found.matches()
+    curves = ranked_curves(matches, counted, "stable", last, total)
+    unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
+
+    complete = bool((found.listed >= found.positives).all())
+    whole = found.precisions(None) / total
+    each_query = found.match_sums()
+    values = {"rank_k_mean_ap": at_k}
+    if complete:
+        levels = interpolated_precision(matches, "stable")
+        values |= {"mean_ap": whole, "interpolated_precision": levels}
+    values |= {name: each for name, each in each_query.items() if not np.isnan(each[query]).any()}
+    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    beyond = int((found.positives > scores.depth).sum())
+    skipped = int((~valid).sum())
+    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
+    if skipped:
+        what = "were left out" if options.unmatched == "skip" else "count as 0"
+        notes.append(f"{skipped} queries without a match in the gallery {what}")
+    if not complete:
+        lost = ", ".join(x.label for x in QUERY_MEANS if x.name not in means)
+        notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
+    if unknown.any():
+        notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
+    variables = {
+        "cmc": (("rank",), rate(counts, queries)),
+        "cmc_count": (("rank",), counts),
+        "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
+        "rank_k": cut,
+        **{k: means[k].mean if k in means else np.nan for k in ("mean_ap", *MATCH_SUMS)},
+        **{
+            name: (("rank",), np.where(unknown, np.nan, curve.means(last)))
+            for name, curve in curves.items()
+        },
+        "interpolated_precision": (
+            ("recall_level",),
+            means["interpolated_precision"].mean
+            if complete
+            else np.full(len(RECALL_LEVELS), np.nan),
+        ),
+        "queries": queries,
+        "subjects": len(about.probe_subjects),
+        "skipped": skipped,
+        "beyond_lists": beyond,
+    }
+    coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
+    if options.per_query:
+        ranks = np.where(found.first > 0, found.first, np.nan)
+        variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
+        variables["first_match_rank"] = (("probe",), ranks)
+        for name, each in each_query.items():
+            if (of_query := MATCH_SUMS[name].of_query) is not None:
+                variables[of_query.name] = (("probe",), each)
+        coordinates["probe"] = np.arange(len(valid))
+    attrs = about_attrs(about, "top-K lists", notes)
+    attrs |= {
+        "depth": scores.depth,
+        "removed": options.removed,
+        "junk": options.junk,
+        "unmatched": options.unmatched,
+        "rank_k_over": options.rank_k_over,
+    }
+    return build(variables, TOP_K, coordinates, attrs), QueryMeasures(cmc, means, curves)
+
+
+@dataclass(frozen=True)
+class ListedMatches:
+    """The matches along each list."""
+
+    kept: np.ndarray  # (q, k): whether an entry is on the query's list
+    hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
+    ranks: np.ndarray  # (q, k): its rank on that list
+    positives: np.ndarray  # (q,): matches in the gallery
+    listed: np.ndarray  # (q,): those of them that are listed
+    first: np.ndarray  # (q,): the rank of the first of these, 0 without any
+    depth: np.ndarray  # (q,): number of ranks that the list covers
+    candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
+
+    def reach(self, open_: np.ndarray) -> int | None:
+        """Return the last rank covered by every list; None if all ranks are.
+
+        `open_` is a mask of the queries with matches beyond their lists.
+        """
+        return int(self.depth[open_].min()) if open_.any() else None
+
+    def matches(self) -> MatchLists:
+        """Return the matches on the lists, by their ranks."""
+        return _by_ranks(self.ranks[self.hits], self.listed)
+
+    def match_sums(self) -> dict[str, np.ndarray]:
+        """Return the measures of each query that are sums over its matches, by name.
+
+        NaN where they differ for unlisted matches right behind the list, and behind all others.
+        """
+        unlisted = self.positives - self.listed
+        beyond = np.repeat(np.arange(len(unlisted)), unlisted)
+        place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+        order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
+        near, far = (
+            _by_ranks(np.append(self.ranks[self.hits], end[beyond] + place)[order], self.positives)
+            for end in (self.depth, self.candidates - unlisted)
+        )
+        found = {}
+        for name, scalar in MATCH_SUMS.items():
+            most, least = (match_sum(lists, "stable", scalar) for lists in (near, far))
+            found[name] = np.where(least == most, most, np.nan)
+        return found
+
+    def precisions(self, cut: int | None) -> np.ndarray:
+        """Return the sum of the precisions at the matches, up to a rank, for each query."""
+        hits = self.hits if cut is None else self.hits & (self.ranks <= cut)
+        precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
+        return np.where(hits, precision, 0.0).sum(axis=1)
+
+
+def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
+    """Return matches by their ranks, `counts` of each query."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    none = np.zeros_like(ranks)
+    lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
+    lists.closer = ranks - lists.order
+    return lists
+
+
+def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
+    """Return the matches along each list, without entries that a rule removes, and junk."""
+    query, gallery = scores.codes.probe, scores.codes.gallery
+    index = scores.indices
+    is_listed = index >= 0
+    own = gallery[index] == query[:, None]
+    kept = is_listed & ~np.isin(gallery, junk)[index]
+    usable = ~np.isin(gallery, junk)
+    size = int(max(query.max(), gallery.max())) + 1
+    positives = np.bincount(gallery[usable], minlength=size)[query]
+    candidates = np.full(len(query), int(usable.sum()))
+    if removed != "none":
+        cameras = Codes(*cameras_of(scores), "cameras")
+        same_camera = cameras.gallery[index] == cameras.probe[:, None]
+        kept &= ~(same_camera & (own | (removed == "same-camera")))
+        width = int(max(cameras.probe.max(), cameras.gallery.max())) + 1
+        seen, count = np.unique(
+            gallery[usable] * width + cameras.gallery[usable], return_counts=True
+        )
+        wanted = query * width + cameras.probe
+        at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
+        here = np.zeros(len(query), dtype=np.int64)
+        if len(seen):
+            here = np.where(seen[at] == wanted, count[at], 0)
+        positives = positives - here
+        whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
+        candidates = candidates - (whole if removed == "same-camera" else here)
+    hits = kept & own
+    ranks = np.cumsum(kept, axis=1)
+    any_hit = hits.any(axis=1)
+    rows = np.arange(len(index))
+    return ListedMatches(
+        kept=kept,
+        hits=hits,
+        ranks=ranks,
+        positives=positives,
+        listed=hits.sum(axis=1),
+        first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
+        depth=ranks[:, -1],
+        candidates=candidates,
+    )
+
+
+def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
+    """Return the codes of the junk ids; labels from text files are text."""
+    if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
+        raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
+    found = {scores.codes.code(label) for x in junk_ids for label in (x, str(x))}
+    return sorted(found - {-1})
+
+
+def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
+    """Return a given rank, or the last one covered by every list."""
+    if given is None:
+        if reach == 0:
+            raise ProtocolError(
+                f"a list of {depth} places covers no rank: every entry is removed for its "
+                "query, or it is empty; give longer lists, or a matrix of scores"
+            )
+        return depth if reach is None else reach
+    rank = require_integer(name, given, low=1)
+    if reach is not None and rank > reach:
+        raise ProtocolError(
+            f"{subject(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
+            "scores"
+        )
+    return rank

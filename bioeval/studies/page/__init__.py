@@ -1,0 +1,27 @@
+"""Results as one self-contained HTML page: numbers, curves, tables, and a threshold to move."""
+
+from bioeval.base.study import Command, Study
+
+STUDY = Study(
+    calls={"page": ("report",)},
+    commands=(
+        Command("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),
+    ),
+    examples="""
+# Write a page about one system
+bioeval report scores.npz --out report.html
+# Write a page about two systems, with their names
+bioeval report old.npz new.npz --out both.html --name old --name new
+# Write a page from the results of bioeval run
+bioeval report results/results.nc --out report.html
+# Show that a new system is no worse than the old one
+bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
+# Write a page about re-identification
+bioeval report reid.npz --protocol market1501 --out reid.html
+# Explain a row on the page
+bioeval report scores.npz --out report.html --explain 17
+# Count on four processes
+bioeval report scores.npz --out report.html --workers 4
+""",
+    not_options={"report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"}},
+)

@@ -1,0 +1,557 @@
+"""The contents of a page, and its text: one template, one style sheet, one script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import xarray as xr
+import xxhash
+from matplotlib.figure import Figure
+
+from bioeval.base.errors import CardError, escaped, printable, renamed
+from bioeval.base.version import __version__
+from bioeval.protocol import explain, load
+from bioeval.studies.explain.plots import RowWalkDisplay
+from bioeval.studies.explain.results import RowExplanation
+from bioeval.studies.explain.tables import (
+    ShownList,
+    about,
+    adds,
+    legend,
+    lists_of,
+    notes,
+    noun,
+    templates_of,
+    title_of,
+    why,
+)
+from bioeval.studies.page import words
+from bioeval.studies.page.figures import (
+    GENUINE,
+    IMPOSTOR,
+    Drawing,
+    PageFigure,
+    as_address,
+    figures_of,
+    pictures_of,
+)
+from bioeval.studies.page.parts import (
+    ArrayStore,
+    LiveState,
+    PageItem,
+    doubts_of_systems,
+    labelled,
+    parts_of,
+    section_of,
+    systems_of,
+)
+from bioeval.studies.page.sentences import headline, rate_of
+from bioeval.studies.page.tables import (
+    ScalarSection,
+    comparison_table,
+    cost_table,
+    frr_target_table,
+    live_table,
+    mean_table,
+    other_tables,
+    people_table,
+    rank_table,
+    scalar_tables,
+    target_table,
+)
+from bioeval.studies.page.words import Bounded, Number, PageTable, Text
+from bioeval.views.images import Images, Thumbnail, pictures_of_templates
+from bioeval.views.tables import (
+    CHOSEN,
+    about as about_contents,
+    alarms,
+    has_chosen,
+    intervals,
+    warnings,
+    with_joined_targets,
+)
+from bioeval.views.tables.sections import section as terminal_section
+from bioeval.views.terms import term_translator
+
+_PACKAGES = ("numpy", "numba", "scipy", "xarray")
+_PIECE = 1 << 22  # bytes of a file that are read at a time
+
+
+@dataclass(frozen=True)
+class PageSources:
+    """PageSources of a page."""
+
+    files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
+    command: str = ""
+    date: str = ""
+
+    @classmethod
+    def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
+        """Read files to compute their digests."""
+        found = [
+            (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
+        ]
+        moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+        return cls(found, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
+
+    @property
+    def versions(self) -> str:
+        """The versions of Python and of the packages that compute."""
+        listed = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
+        return ", ".join([f"Python {platform.python_version()}", *listed])
+
+
+def digest(file: str | os.PathLike[str]) -> str:
+    """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
+    found = xxhash.xxh3_128()
+    path = Path(file)
+    inner = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for one in inner:
+        if path.is_dir():
+            found.update(one.relative_to(path).as_posix().encode())
+        with open(one, "rb") as stream:
+            while piece := stream.read(_PIECE):
+                found.update(piece)
+    return found.hexdigest()
+
+
+#: Entries of a list that is also there as a whole, at most.
+MOST_ENTRIES = 400
+
+
+def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
+    """Return results without explained rows (None if nothing is left), and the explained rows."""
+    if isinstance(results, RowExplanation):
+        return None, [results]
+    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
+        return results, []
+    others, walks = {}, []
+    for key, one in results.items():
+        rest, found = apart(one)
+        walks += found
+        if rest is not None or one is None:
+            others[key] = rest
+    return (others if others or not walks else None), walks
+
+
+def row_section(
+    explained: RowExplanation, number: int, walks: list[RowExplanation], images: Images
+) -> dict[str, Any]:
+    """Return the section of an explained row, given its number among all rows of the page."""
+    pictures = pictures_of_templates(images, templates_of(explained))
+    of = f" of {explained.system}" if len({one.system for one in walks}) > 1 else ""
+    title = printable(f"{explained.title}{of}")
+    file = f"row-{explained.probe}-{number}"
+    tables = list(_lists(explained, f"{file}-list", pictures))
+    body = [[task.title, adds(task), why(task)] for task in explained.tasks]
+    heads = ["Task", "Adds", "Why"]
+    tables.append(PageTable(f"{file}-adds", "What this row adds to the counters", heads, body))
+    figure = Figure(layout="constrained")
+    RowWalkDisplay.from_results(explained).plot(figure)
+    source, _ = as_address(figure)
+    return {
+        "id": f"row-{number}",
+        "title": title,
+        "image": pictures.get(explained.name),
+        "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
+        "tables": [table.trimmed() for table in tables],
+        "notes": [*notes(explained), *legend([explained])],
+        "picture": {
+            "plot": "row_walk", "title": f"{title} as a picture", "file": file, "source": source,
+            "wide": True,
+        },
+    }  # fmt: skip
+
+
+def _lists(
+    explained: RowExplanation, name: str, pictures: Mapping[str, Thumbnail]
+) -> Iterator[PageTable]:
+    """Yield the lists as shown in text and picture, and the full lists of those shortened."""
+    for k, (shown, whole) in enumerate(
+        zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
+    ):
+        shortened = any(line.number > 1 for line in shown.lines)
+        note = ["Decisive entries are shown; the others are counted."] if shortened else []
+        table = _list(shown, explained, f"{name}-{k}", note)
+        if pictures:
+            table.heads.insert(1, "Image")
+            for row, line in zip(table.rows, shown.lines, strict=True):
+                row.insert(1, pictures.get(line.template, ""))
+        yield replace(table, folds=False)
+        if shortened and len(whole.lines) <= MOST_ENTRIES:
+            table = _list(whole, explained, f"{name}-{k}-whole", [])
+            yield replace(table, caption=f"{table.caption}, every entry")
+
+
+def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str]) -> PageTable:
+    """Return a list with places, roles, the counters of each entry by task, and reasons."""
+    what = "Template" if shown.unit == "template" else "By template"
+    body: list[list[Any]] = []
+    for line in shown.lines:
+        score: Any = ""
+        if line.score is not None:
+            score = Text(words.score(line.score), right=True, digits=words.digits(line.score))
+        accepted = {None: "", True: "yes", False: "no"}[line.accepted]
+        place = Text(line.place, right=True)
+        names = line.template, line.subject
+        body.append([place, *names, score, line.role_text, accepted, *line.cells, line.reason])
+    said = [*note, *(f"{text}." for text in shown.left_out)]
+    if shown.conditional:
+        said.append("a | b: a if accepted, b if rejected.")
+    score_head = noun(explained.kind).capitalize()
+    heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
+    heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
+    return PageTable(name, title_of(shown), heads, body, " ".join(said))
+
+
+def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
+    """Return results as the text of an HTML page."""
+    results, walks = apart(results)
+    parts = [] if walks and results is None else labelled(parts_of(results))
+    rows = [
+        row_section(explained, number, walks, images)
+        for number, explained in enumerate(walks, start=1)
+    ]
+    state, store = LiveState(parts), ArrayStore()
+    systems = systems_of(parts)
+    drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
+    hues = {name: drawn.index(name) for name in systems}
+    drawing = Drawing(store, hues, len(systems) > 1)
+    names = dict.fromkeys(map(section_of, parts))
+    tasks = [_task(name, parts, state, drawing, images) for name in names]
+    answer = headline(parts, state)
+    first = None
+    if answer.sentences or answer.table or answer.systems:  # which it stands beside
+        first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
+    alerts = [*doubts_of_systems(parts), *_warnings(parts)]
+    style, script = _asset("page.css"), _asset("page.js")
+    context = {
+        "title": printable(title) or ", ".join(systems[:4] or [row["title"] for row in rows[:4]]),
+        "hues": hues,
+        "several": len(systems) > 1,
+        "headline": answer,
+        "first": first,
+        "chosen": _chosen_rates(state, drawing),
+        "common": any(
+            state.shares_units(live) and not state.follows(live) for live in state.anchors.values()
+        ),
+        "state": state,
+        "control": _control(state),
+        "tasks": tasks,
+        "rows": rows,
+        "pictures": list(pictures_of(parts, images)),
+        "data": _data(parts),
+        "warnings": alerts,
+        "alarming": any(alert["serious"] for alert in alerts),
+        "remarks": _remarks(parts),
+        "card": _card(parts, walks),
+        "provenance": provenance,
+        "seeds": ", ".join(dict.fromkeys(filter(None, map(_seed, parts)))),
+        "version": __version__,
+        "fingerprints": _fingerprints(parts),
+        "style": style,
+        "script": script,
+        "policy": _policy(style, script),
+        "payload": _payload(
+            state,
+            [figure for task in tasks for figure in task["figures"]]
+            + ([] if first is None else [first]),
+            store,
+        ),
+        "arrays": store.text(),
+    }
+    text = _template().render(context)
+    return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
+
+
+def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:
+    """Take the picture of the answer out of its section: the first of a kind, of the leader."""
+    wanted = None if state.leader is None else section_of(state.leader.part)
+    for task in tasks:
+        for figure in task["figures"]:
+            if figure.plot in plots and wanted in (None, task["name"]):
+                task["figures"].remove(figure)
+                return figure
+    return None
+
+
+def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Number]]:
+    """Return the rates beside the picture of one system, with their colours."""
+    if drawing.several or state.leader is None:
+        return []
+    found = next((x for x in state.rows() if x[0] is state.leader), None)
+    if found is None or not {"far", "frr"} <= set(state.leader.columns):
+        return []
+    live, _, row = found
+    say = term_translator(live.part.dataset)
+    return [
+        (say(name.upper()), hue, rate_of(live, name, row, strong=True))
+        for name, hue in (("far", IMPOSTOR), ("frr", GENUINE))
+    ]  # fmt: skip
+
+
+def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
+    """Return the data for the script of the page, as JSON that cannot end its element."""
+    movers = [mover for figure in figures for mover in figure.movers]
+    for mover in movers:
+        mover.pop("xs", None), mover.pop("ys", None)
+    anchors = {"\n".join(group): live.number for group, live in state.anchors.items()}
+    given = {
+        "parts": {str(live.number): live.payload(store) for live in state.parts},
+        "leader": None if state.leader is None else state.leader.number,
+        "threshold": None if state.chosen is None else state.chosen.threshold,
+        "far": None if state.chosen is None else state.chosen.target,
+        "follows": {"\n".join(group): state.follows(live) for group, live in state.anchors.items()},
+        "sameUnits": {
+            "\n".join(group): state.shares_units(live) for group, live in state.anchors.items()
+        },
+        "anchors": anchors,
+        "movers": movers,
+        "bins": {figure.file: figure.table for figure in figures if figure.table is not None},
+    }
+    text = json.dumps(given, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)
+
+
+def _task(
+    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images
+) -> dict[str, Any]:
+    """Return the figures and tables of one section."""
+    own = [part for part in parts if section_of(part) == name]
+    rows = [row for row in state.rows() if section_of(row[0].part) == name]
+    figures = figures_of([live for live, *_ in rows], drawing)
+    for number, figure in enumerate(figures):
+        _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
+    section = ScalarSection(own, any(part.label for part in own))
+    made = [live_table(rows, section.several, state)] if rows else []
+    tables = (people_table, target_table, frr_target_table, rank_table, mean_table)
+    made += [make(section) for make in tables]
+    made += [*scalar_tables(section), cost_table(section)]
+    made += [comparison_table(part) for part in own]
+    made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
+    return {
+        "name": name,
+        "id": f"task-{name.replace('/', '-')}",
+        "title": section.title,
+        "details": _all_details(own),
+        "scattered": drawing.several and sum(x.plot == "histogram" for x in figures) > 1,
+        "figures": figures,
+        "tables": [table.trimmed() for table in made if table is not None],
+    }
+
+
+def _place(figure: PageFigure, file: str, rows: list, rank: int) -> None:
+    """Name a figure, and put its marks at their places when the page opens."""
+    figure.file = "".join(c if c.isalnum() or c in "-_" else "-" for c in file)
+    at = {live.number: (threshold, row) for live, threshold, row in rows}
+    for number, mover in enumerate(figure.movers):
+        threshold, row = at[mover["part"]]
+        mover["id"] = f"{figure.file}-mark-{number}"
+        if mover["by"] == "threshold":
+            whole = mover["high"] - mover["low"]
+            share = (threshold - mover["low"]) / whole if math.isfinite(threshold) else math.nan
+            x = mover["start"] + share * (mover["end"] - mover["start"])
+            mover["now"] = None if not 0 <= share <= 1 else (round(x, 1), None)
+            continue
+        index = rank - 1 if mover["by"] == "rank" else row
+        x = y = math.nan
+        if index >= 0:
+            of_row = mover["ys"][index]
+            x = mover["xs"][index]
+            y = of_row[rank - 1] if mover["by"] == "row-rank" else of_row
+        known = math.isfinite(x) and math.isfinite(y)
+        mover["now"] = (round(float(x), 1), round(float(y), 1)) if known else None
+
+
+def _all_details(parts: list[PageItem]) -> list[str]:
+    """Return the options of the parts of a section, each with those it is of where they differ."""
+    found: dict[str, list[PageItem]] = {}
+    for part in parts:
+        if text := _details(part):
+            found.setdefault(text, []).append(part)
+    if len(found) <= 1:
+        return [*found]
+    said = []
+    for text, own in found.items():
+        same = {part.task for part in own}
+        every = [part for part in parts if part.task in same]
+        label = own[0].label.rpartition(", ")[2]
+        label = label if len(every) == len(own) else ", ".join(part.label for part in own)
+        said.append(f"{label}: {text}")
+    return said
+
+
+def _details(part: PageItem) -> str:
+    """Return the options of a task, and its independent attempts, in words."""
+    try:
+        found = terminal_section(part.dataset, part.task)
+    except (KeyError, ValueError, TypeError):  # of other results the tables say it
+        return ""
+    return "; ".join(filter(None, [found.details, *found.notes]))
+
+
+def _control(state: LiveState) -> dict[str, Any] | None:
+    """Return the values of the controls of the page; None if nothing is live."""
+    if state.leader is None or state.chosen is None:
+        return None
+    low, high = state.limits
+    leader = state.leader
+    row = leader.row(state.chosen.threshold)
+    far = leader.value("far", row, 1) if "far" in leader.columns else math.nan
+    return {
+        "low": words.digits(low),
+        "high": words.digits(high),
+        "value": words.digits(state.chosen.threshold),
+        "text": words.threshold(state.chosen.threshold, leader.part.kind),
+        "has_far": not math.isnan(far),
+        "larger": leader.part.accepts_larger,
+    }
+
+
+def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
+    """Return in words the data of the systems: common facts first, then each system's."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        if part.task != "comparison" or len(parts) == 1:  # which is of the data of its systems
+            found.setdefault(part.system, {})[part.task] = part.dataset
+    lines = {
+        name: {k: v for k, v in about_contents(tasks) if k != "System"}
+        for name, tasks in found.items()
+    }
+    if not lines:
+        return []
+    first, *others = lines.values()
+    shared = {k: v for k, v in first.items() if all(one.get(k) == v for one in others)}
+    said = [{"system": "", "lines": list(shared.items())}]
+    for name, own in lines.items():
+        if apart := [(k, v) for k, v in own.items() if k not in shared]:
+            said.append({"system": name if len(lines) > 1 else "", "lines": apart})
+    return [one for one in said if one["lines"]]
+
+
+def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
+    """Return warnings with the results they are about, doubts about whole results first."""
+    by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
+    found = []
+    for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
+        for text, paths in groups.items():
+            said = with_joined_targets(term_translator(by_path[paths[0]])(str(_plain(text))))
+            found.append({"text": said, "of": _warned(paths, parts), "serious": serious})
+    return found
+
+
+def _warned(paths: list[str], parts: list[PageItem]) -> str:
+    """Return the tasks that a warning is about, with their systems where these are not all."""
+    if len(paths) == len(parts):
+        return ""
+    said: dict[str, list[str]] = {}
+    for path in paths:
+        system, task = path.split("\n")
+        said.setdefault(task, []).append(system)
+    texts = []
+    for task, systems in said.items():
+        every = [part.system for part in parts if part.task == task]
+        title = next(part.title for part in parts if part.task == task)
+        texts.append(title if len(systems) == len(every) else f"{', '.join(systems)}: {title}")
+    return "; ".join(texts)
+
+
+def _plain(text: str) -> str:
+    return renamed(text, lambda name, value: name if value is None else f"{name}={value}")
+
+
+def _remarks(parts: list[PageItem]) -> list[str]:
+    by_path = {f"{part.system}/{part.task}": part.dataset for part in parts}
+    lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
+    rated = [part for part in parts if {"far", "cms", "cmc"} & set(part.dataset.data_vars)]
+    if not lines and rated:
+        lines = [
+            "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
+        ]
+    chosen = next((part.dataset for part in parts if has_chosen(part.dataset)), None)
+    if chosen is not None:
+        text = term_translator(chosen)(CHOSEN)
+        lines.append(f"{text[0].upper()}{text[1:]}.")
+    return lines
+
+
+def _card(parts: list[PageItem], walks: list[RowExplanation]) -> dict[str, str] | None:
+    """Return the protocol in plain words, if its card ships with bioeval."""
+    said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
+    names = dict.fromkeys([*said, *(explained.protocol for explained in walks)])
+    for name in filter(None, names):
+        try:
+            return {"name": name, "text": explain(load(name))}
+        except (CardError, OSError):
+            continue
+    return None
+
+
+def _seed(part: PageItem) -> str:
+    """Return the seed of the draws of a result: of its folds, or its intervals."""
+    attrs = part.dataset.attrs
+    found = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
+    return str(attrs["random_state"]) if "random_state" in attrs else found[1] if found else ""
+
+
+def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:
+    found = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
+    return [(system, text) for system, text in found.items() if text]
+
+
+# ------------------------------------------------------------------------- the files beside
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the content security policy: no network, and only the page's style and script."""
+
+    def digest(text: str) -> str:
+        raw = hashlib.sha256(text.encode("utf-8")).digest()
+        return f"'sha256-{base64.b64encode(raw).decode('ascii')}'"
+
+    return (
+        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+# Controls of the direction of text, with which a label could show other words than it holds, in
+# markup and as JSON has them.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ESCAPED_DIRECTIONS = re.compile(r"(?<!\\)((?:\\\\)*)\\u(061c|200[ef]|202[a-e]|206[6-9])")
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("bioeval.studies.page").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests |= {
+        "number": lambda x: isinstance(x, Number),
+        "thumbnail": lambda x: isinstance(x, Thumbnail),
+        "bounded": lambda x: isinstance(x, Bounded),
+    }
+    return environment.from_string(_asset("page.html.j2"))

@@ -1,0 +1,332 @@
+"""Numbers and texts of a page: as text, with all digits, and labels of variables.
+
+The script of the page writes the same numbers in the same way; a test compares them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from bioeval.base import scalars
+from bioeval.base.scalars import Scalar
+from bioeval.results.words import stricter
+from bioeval.studies.page import words
+from bioeval.studies.page.parts import PageItem
+
+#: Short labels of what has none of its own.
+_LABELS = {
+    "min_cost": "smallest cost",
+    "min_cost_threshold": "at threshold",
+    "cost_prior": "genuine attempts, proportion",
+    "cost_miss": "cost of a false reject",
+    "cost_false_accept": "cost of a false accept",
+    "gar": "GAR",
+    "grr": "GRR",
+    "ga": "genuine accepted",
+    "fr": "genuine rejected",
+    "fa": "impostors accepted",
+    "gr": "impostors rejected",
+    "assured_fr": "genuine rejected, assured",
+    "assured_fa": "impostors accepted, assured",
+    "assured_threshold": "assured threshold",
+    "assured_far": "FAR at the assured threshold",
+    "assured_far_attempts": "FAR there, of all attempts",
+    "assured_frr": "FRR at the assured threshold",
+    "frr_price": "FRR, price of the assurance",
+    "new_assured_far": "FAR on new people, assured",
+    "new_assured_frr": "FRR on new people, assured",
+    **{f"{at}_{rate}": rate.upper() for at in ("fold", "point") for rate in ("far", "frr")},
+    **{f"{at}_threshold": "threshold" for at in ("fold", "point")},
+    **{
+        f"{name}_for_{rule}": f"{words}, rule of {rule}"
+        for name, words in (
+            ("subjects", "people needed"),
+            ("impostors", "pairs needed"),
+            ("more", "pairs missing"),
+        )
+        for rule in (3, 30)
+    },
+    "people_needed": "people needed, guaranteed promise",
+    "people_estimated": "people needed, estimated promise",
+    "di": "DI, exactly at the rank",
+    "cms": "CMS",
+    "cmc": "CMC",
+    "ttr": "TTR",
+    "ttr_identity": "TTR, own identity",
+    "ftr": "FTR",
+    "eer_hull": "EER of the convex hull",
+    "eer_low": "EER bracket, low",
+    "eer_high": "EER bracket, high",
+    "mrp": "mRP",
+    "mvp": "mVP",
+    "mrep": "mReP",
+    "mfr": "mFR",
+    "apcer": "APCER, the largest over the species",
+    "apcer_of_species": "APCER",
+    "apcer_pooled": "APCER, pooled",
+    "bpcer": "BPCER",
+    "bpcer_at_apcer": "BPCER",
+    "d_eer": "D-EER",
+    "acer": "ACER, no measure of ISO/IEC 30107-3",
+    "apnrr_of_species": "APNRR",
+    "bpnrr": "BPNRR",
+    "iapar_of_species": "IAPAR",
+    "riapar_of_species": "RIAPAR",
+    "attack_eer": "EER against attacks (SPF-EER)",
+    "sasv_eer": "EER against all negatives (SASV-EER)",
+    "min_a_dcf": "min a-DCF",
+    "ia": "attacks accepted",
+    "ia_of_species": "attacks accepted",
+    "attack_attempts_of_species": "attack attempts",
+    "presentations_of_species": "presentations",
+    "non_responses_of_species": "without a response",
+    "mmpmr": "MMPMR",
+    "mmpmr_prod": "MMPMR, ProdAvg",
+    "mmpmr_at_far": "MMPMR",
+    "rmmr": "RMMR",
+    "rmmr_at_far": "RMMR",
+    "map": "MAP",
+}
+
+
+_ENDS = (
+    *("_low", "_high", "_mean", "_sd", "_se", "_pooled", "_at_threshold"),
+    *("_at_eer", "_at_far"),
+    *("_overall", "_without", "_as_probe", "_as_claimed", "_share", "_share_as_probe"),
+    *("_share_as_claimed", "_at_threshold"),
+)
+
+# Parts of names that are abbreviations.
+_SHORT = re.compile(
+    r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map|apcer|bpcer|iapar|riapar)\b"
+)
+
+
+def _scalars_in(value: Any) -> Iterator[Scalar]:
+    """Yield the scalars in a mapping, in a tuple, or in either inside it."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _scalars_in(one)
+
+
+#: Every scalar that a table has a label for, by its variable; of several of a name the first.
+SCALARS: dict[str, Scalar] = {}
+for _scalar in _scalars_in(vars(scalars)):
+    SCALARS.setdefault(_scalar.name, _scalar)
+
+
+def label(name: str) -> str:
+    """Return the label of a variable, or its name where there is no shorter one."""
+    if name.startswith("train_"):
+        return f"{label(name.removeprefix('train_'))}, training"
+    scalar = SCALARS.get(name)
+    if name not in _LABELS and scalar is not None and scalar.label and "{" not in scalar.label:
+        return scalar.label
+    plain = name.replace("_", " ")
+    return _LABELS.get(name, _SHORT.sub(lambda match: match[0].upper(), plain))
+
+
+def has_label(name: str) -> bool:
+    """Whether a variable has its own label, and is shown among the first."""
+    scalar = SCALARS.get(name)
+    return name in _LABELS or (scalar is not None and bool(scalar.label))
+
+
+def is_rate(name: str, units: str = "1") -> bool:
+    """Whether a variable is a proportion, shown in per cent."""
+    name = name.removeprefix("train_")
+    for end in _ENDS:
+        stem = name.removesuffix(end)
+        if stem != name and (stem in SCALARS or stem in _LABELS):
+            name = stem
+            break
+    scalar = SCALARS.get(name.removeprefix("optimistic_"))
+    if scalar is not None:
+        return scalar.percent
+    return units == "1" and name in _LABELS
+
+
+def digits(value: Any) -> str:
+    """Return a number with all its digits, as in ``data-value``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return str(value) if isinstance(value, int | str) else repr(float(value))
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with decimals, halves rounded away from 0 as in a browser."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+def significant(value: float, figures: int) -> float:
+    """Return a number rounded to significant digits, halves as in :func:`fixed`."""
+    return float(Context(prec=figures, rounding=ROUND_HALF_UP).create_decimal(Decimal(value)))
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """Return a proportion in per cent; only exact 0 and 1 are written as 0 % and 100 %."""
+    if math.isnan(value):
+        return "n/a"
+    text, least = fixed(100 * value, decimals), 10.0**-decimals
+    if value > 0 and float(text) == 0:
+        return f"< {least:.{decimals}f} %"
+    if value < 1 and float(text) == 100:
+        return f"> {100 - least:.{decimals}f} %"
+    return f"{text} %"
+
+
+def score(value: float) -> str:
+    """Return a score with six digits."""
+    if not math.isfinite(value):
+        return {"nan": "n/a"}.get(digits(value), digits(value))
+    return f"{significant(value, 6):.6g}"
+
+
+def threshold(value: float, kind: str) -> str:
+    """Return a threshold as :func:`score` does, rounded so that it accepts no more."""
+    return score(float(stricter(value, kind)) if math.isfinite(value) else value)
+
+
+def count(value: float) -> str:
+    """Return a count with thousands separators; an expected count with two decimals."""
+    if not math.isfinite(value):
+        return "n/a"
+    if value == int(value):
+        return f"{int(value):,}"
+    whole, _, rest = fixed(value, 2).partition(".")
+    return f"{int(whole):,}.{rest}"
+
+
+#: How a number is written; the script of the page has the same.
+FORMATS = {"count": words.count, "score": words.score}
+
+
+#: Rows of a table that a page shows at once.
+LONG = 24
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number on a page; a live number changes with the threshold or the rank."""
+
+    part: PageItem
+    variable: str
+    value: Any
+    shape: str = "score"  # percent, points, count, score, out-of, times
+    decimals: int = 2
+    live: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)  # further data attributes
+    strong: bool = False  # an estimate in a sentence, not the end of its interval
+    unit: bool = True  # whether a proportion has its sign of per cent
+    right = True  # where it is set in a cell
+
+    @property
+    def text(self) -> str:
+        """The number as text for the reader."""
+        if isinstance(self.value, str):
+            return self.value
+        if self.shape == "points":
+            return words.percent(float(self.value), self.decimals).replace(" %", " pp")
+        if self.shape == "percent":
+            text = words.percent(float(self.value), self.decimals)
+            return text if self.unit else text.removesuffix(" %")
+        if self.variable in ("threshold", "assured_threshold"):  # which people install
+            return words.threshold(float(self.value), self.part.kind)
+        return FORMATS[self.shape](float(self.value))
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The data attributes of its element."""
+        given = {
+            "task": self.part.task,
+            "variable": self.variable,
+            "system": self.part.system,
+            "value": words.digits(self.value),
+            **{key: words.digits(value) for key, value in self.more.items()},
+        }
+        if self.live:
+            given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
+            given |= {} if self.unit else {"bare": ""}
+        return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text on a page with attributes besides its words."""
+
+    text: str
+    title: str = ""  # what it means at length
+    used: int | None = None  # the moving part whose threshold it is
+    right: bool = False  # whether it is set flush right, as a number is
+    code: bool = False
+    rank: bool = False  # whether it is the rank of the page
+    digits: str = ""  # all digits of a number that is of no dataset
+    warns: bool = False  # a promise that is not kept
+    strong: bool = False
+    swatch: bool = False  # whether it is a system, with its colour before it
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A number with its interval, in one cell."""
+
+    number: Number
+    low: Number | None = None
+    high: Number | None = None
+    warns: bool = False  # a promise that is not kept
+    right = True
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of a page: column headings, and rows of numbers and texts."""
+
+    name: str  # of the file that it is saved as
+    caption: str
+    heads: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+    live: bool = False
+    folds: bool = True  # whether it is folded where it is long
+    closed: bool = False  # folded, long or not
+
+    def trimmed(self) -> PageTable:
+        """Return the table without columns that are empty."""
+        kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, heads=[self.heads[i] for i in kept], rows=rows)
+
+    @property
+    def numeric(self) -> set[int]:
+        """The columns that hold numbers."""
+        return {
+            i for row in self.rows for i, cell in enumerate(row) if getattr(cell, "right", False)
+        }
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table is long, and collapsed until it is opened."""
+        return self.closed or (len(self.rows) > LONG and self.folds and not self.live)
+
+
+_COUNTS = ("attempts", "probes", "subjects")
+
+
+def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
+    """Return the format of a variable."""
+    units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
+    if units != "score" and words.is_rate(name, units):
+        return "points" if name == "frr_price" else "percent"
+    return "count" if dtype_kind in "iub" or units in _COUNTS else "score"
+
+
+def attempts_of(part: PageItem, name: str) -> int:
+    """Return the number of attempts below a rate; 0 where unknown."""
+    return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

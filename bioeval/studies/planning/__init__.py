@@ -1,0 +1,65 @@
+"""Before an evaluation: its size, its cost, and the daily work that its rates mean."""
+
+from bioeval.base.study import Command, Study, View
+
+STUDY = Study(
+    calls={
+        "planned_run": ("plan_run",),
+        "sample_size": ("sample_size",),
+        "workload": ("workload",),
+    },
+    other_names={"plan": "plan_run"},
+    commands=(
+        Command("workload", "Estimate false alarms and rejected people per day.", "Plan", 1),
+        Command("sample-size", "Find how many subjects and templates a test needs.", "Plan", 2),
+        Command("plan", "Estimate comparisons, memory and hours of an evaluation.", "Plan", 3),
+    ),
+    examples="""
+# Verification of 2,000 people a day, one in a hundred of them an impostor
+bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
+# Find the FAR at which three false alarms a day are expected
+bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
+# Use rates that are known
+bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
+# Use the results of bioeval run
+bioeval workload results --people 2000 --impostors 0.01 --far 0.001
+# Count for a day and a week
+bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001 --days 1,7
+# Search a gallery of 500
+bioeval workload scores.npz --people 10000 --impostors 0.9999 --gallery-size 500 --far 1e-5
+
+# Plan the width of the interval of FRR at a FAR
+bioeval sample-size pilot.npz --far 1e-4 --width 0.01
+# Plan the width of the interval of the EER
+bioeval sample-size pilot.npz --measure eer --width 0.005
+# Plan without a pilot
+bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
+# Plan sessions of three templates
+bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
+
+# Plan the evaluation of a million embeddings on 64 processes
+bioeval plan --templates 1e6 --dim 512 --workers 64
+# Plan the evaluation of a file
+bioeval plan scores.zarr --workers 8
+# Plan a search of 10,000 probes
+bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
+""",
+    removed_options={
+        "plan": {
+            "--price": "the plan gives core hours, and nothing is made smaller to fit",
+            "--max-hours": "the plan gives core hours, and nothing is made smaller to fit",
+            "--max-cost": "the plan gives core hours, and nothing is made smaller to fit",
+            "--frr": "bioeval sample-size plans the width of an interval",
+            "--icc": "bioeval sample-size plans the width of an interval",
+            "--far": "bioeval sample-size plans the width of an interval",
+            "--far-icc": "bioeval sample-size plans the width of an interval",
+            "--width": "bioeval sample-size plans the width of an interval",
+            "--recalibrate": "this machine is measured in each run",
+        }
+    },
+    views=(
+        View((), "workload", dim="event", lines=True),
+        View(("sample size",), "sample_size", lines=True),
+        View(("planned run",), "planned_run", lines=True),
+    ),
+)

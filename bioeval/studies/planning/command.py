@@ -1,0 +1,259 @@
+"""``bioeval plan``, ``sample-size`` and ``workload``: what a test takes, and what use brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from bioeval.base.errors import DataError
+from bioeval.base.variables import INTERVALS
+from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
+from bioeval.cli.command import Command, flag, option
+from bioeval.cli.options import (
+    interval_by_default,
+    interval_options,
+    output_options,
+    reading_options,
+    seed_option,
+)
+from bioeval.cli.study_command import StudyCommand, described, rows_over, scalars
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.tallies.threshold_rules import Rule
+
+
+@click.command("plan", cls=Command)
+@click.argument("data", required=False)
+@option("--templates N", "Number of gallery templates, such as 1e8.", float)
+@option("--dim D", "Dimensions of the embeddings.  [a matrix of scores]", int)
+@option("--subjects N", "Number of subjects.  [a fifth of the templates]", float)
+@option("--probes N", "Number of probes.  [all against all]", float)
+@option(
+    "--dtype",
+    "Data type of the embeddings or scores.",
+    ["float16", "float32", "float64"],
+    "float32",
+)
+@option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", str, "auto")
+@flag("--no-auc", "Plan without AUC, d' and similar measures.")
+@option("--workers N", "Processor cores.", int, 1)
+@output_options("results.nc, summary.json and table.txt")
+@reading_options
+def plan_command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
+    """Estimate the comparisons, memory and processor time of an evaluation.
+
+    DATA is what will be evaluated. Without it, --templates and --dim describe embeddings, and
+    --templates alone describes a matrix. Short evaluations are timed on this machine.
+    """
+    options["auc"] = not options.pop("no_auc")
+    with StudyCommand(data or "", options) as run:
+        from bioeval.studies.planning.planned_run import plan_run
+
+        about: dict[str, Any] = {
+            "protocol": card(protocol),
+            "metric": run.reading["metric"] or "cosine",
+        }
+        scores = None if data is None else run.read()
+        ds = plan_run(scores, **about, workers=workers, **run.options)
+        run.finish(ds, {"file": data, **described(ds, **scalars(ds))})
+
+
+@click.command("sample-size", cls=Command)
+@click.argument("pilot", required=False)
+@option("--far X", "FAR of the operating point, such as 0.1%.", RATE, 1e-4)
+@option("--width W", "Largest width of the interval.", PROPORTION, 0.01, name="frr_width")
+@option("--measure", "Measure whose interval is planned.", ["frr", "eer"], "frr")
+@option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", THRESHOLD)
+@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
+@option("--icc R", "Without a pilot: correlation of two genuine errors of a subject.", float)
+@option(
+    "--template-icc R",
+    "Without a pilot: increase of --icc for two errors that share a template.",
+    float,
+    0.0,
+)
+@option("--templates", "Numbers of templates per subject.  [2,3,5,10]", WHOLE_NUMBERS)
+@option("--templates-per-session N", "Templates per subject and visit.", int, 1)
+@option("--confidence C", "Confidence of the interval.", float, 0.95)
+@option(
+    "--assurance P",
+    "Planned probability that the interval is at most as wide as --width.",
+    float,
+    0.92,
+)
+@seed_option("Random seed, for an EER.")
+@output_options("results.nc, summary.json and table.txt")
+@reading_options
+def sample_size_command(pilot: str | None, **options: Any) -> None:
+    """Find how many subjects, templates and sessions a verification test needs.
+
+    PILOT is the scores of a first, small test, which gives the variation between subjects. Without
+    it, --frr and --icc are assumed.
+    """
+    with StudyCommand(pilot or "", options) as run:
+        from bioeval.studies.planning.sample_size import sample_size
+
+        scores = None if pilot is None else run.read()
+        run.stages("counting")
+        ds = sample_size(scores, **run.options)
+        document = {
+            "file": pilot,
+            **described(ds, **scalars(ds), plans=rows_over(ds, "templates")),
+        }
+        run.finish(ds, document)
+
+
+TASKS = ("verification/single", "verification/multi", "open_set")
+
+
+def _by_name(text: str) -> dict[str, float]:
+    parts = [part.partition("=") for part in text.split(",")]
+    return {name.strip(): PROPORTION.read(value) for name, _, value in parts}
+
+
+@click.command("workload", cls=Command)
+@click.argument("data", required=False)
+@option("--people N", "People per day.", int, required=True, name="people_per_day")
+@option(
+    "--impostors P",
+    "Proportion of people who are impostors, or who are not on the watch list.",
+    PROPORTION,
+    required=True,
+    name="impostor_share",
+)
+@option("--far X", "Operating point: FAR at most X.", RATE, name="far_target")
+@option(
+    "--alarms-per-day K",
+    "Operating point: the FAR at which K false alarms a day are expected.",
+    float,
+)
+@option("--threshold", "Operating point: a threshold, or eer.", THRESHOLD)
+@option(
+    "--gallery-size N",
+    "Watch list of N people: FPIR = 1 - (1 - FAR)^N, if comparisons are independent.",
+    int,
+)
+@option(
+    "--rates",
+    "Rates instead of DATA; each may have _low and _high.",
+    Typed("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
+)
+@option("--days", "Periods in days over which events are counted.  [1,30,365]", WHOLE_NUMBERS)
+@option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
+@option(
+    "--interval METHOD",
+    "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
+    "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [subject-bootstrap, or "
+    "wilson for pairs without subjects]",
+    INTERVALS,
+)
+@interval_options
+@output_options("results.nc, summary.json and table.txt")
+@reading_options
+def workload_command(data: str | None, **options: Any) -> None:
+    """Estimate the false alarms and rejected people of a system per day.
+
+    DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
+    folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a
+    threshold have one if the results have intervals. With --alarms-per-day the FAR is found that a
+    number of false alarms allows; DATA and --rates are then optional.
+    """
+    alarms, sources = options["alarms_per_day"], (data, options["rates"])
+    if None not in sources or (sources == (None, None) and alarms is None):
+        raise click.UsageError("give DATA or --rates, one of the two")
+    if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
+        raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
+    names = ("interval", "confidence", "replicates", "random_state")
+    of_scores = {name: options.pop(name) for name in names}
+    with StudyCommand(data or "", options) as run:
+        from bioeval.studies.planning.workload import far_of_alarms, workload
+
+        given = run.options
+        task, found, words = given.pop("task"), given.pop("rates", None), ""
+        saved = Path(data or "")
+        if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
+            found = _of_results(saved, task)
+        elif data is not None:
+            scores = run.read()
+            run.stages("counting")
+            of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
+            if alarms is not None:
+                people, share = given["people_per_day"], given["impostor_share"]
+                size = given.get("gallery_size")
+                given["far_target"] = far_of_alarms(alarms, people, share, size)
+            found, threshold, words = _evaluated(scores, task, given, of_scores)
+            given |= {"threshold": None if alarms else threshold, "far_target": None}
+        source = click.get_current_context().get_parameter_source("confidence")
+        if source is ParameterSource.COMMANDLINE:
+            given["confidence"] = of_scores["confidence"]
+        ds = workload(found, **given)
+        ds.attrs["operating_point"] += words
+        every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
+        events = [
+            {"event": e, **scalars(one), "periods": rows_over(one, "days")}
+            for e, one in every.items()
+        ]
+        document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
+        run.finish(ds, document)
+
+
+def _of_results(path: Path, task: str) -> xr.Dataset:
+    """Return the results of a task from a file of ``bioeval run``, or from its folder."""
+    import xarray as xr
+
+    from bioeval.scores.formats.files import existing_file, guarded
+
+    file = path / "results.nc" if path.is_dir() else path
+    existing_file(file, "results of bioeval run")
+    with guarded(file, expected="results of bioeval run"):
+        tree = xr.load_datatree(file, engine="h5netcdf")
+    if task not in {node.path.strip("/") for node in tree.leaves}:
+        there = [node.path.strip("/") for node in tree.leaves]
+        named = [name for name in there if name in TASKS]
+        raise DataError(
+            f"{file}: has no {task}; "
+            + (f"--task is one of {', '.join(named)}" if named else f"it has {', '.join(there)}")
+        )
+    return tree[task].to_dataset()
+
+
+def _evaluated(
+    scores: Any, task: Any, options: dict[str, Any], of_scores: dict[str, Any]
+) -> tuple[xr.Dataset, float, str]:
+    """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
+    from functools import partial
+
+    from bioeval.evaluation.identification import open_set
+    from bioeval.evaluation.verification import verification
+    from bioeval.results.threshold_lookup import threshold_of
+
+    name, _, templates = task.partition("/")
+    evaluate: Any = partial(verification, templates=templates, auc=False)
+    if name == "open_set":
+        evaluate = partial(open_set, max_rank=1)
+    if (rule := _rule(options)) is None:
+        raise click.UsageError(
+            "give --far X, --threshold T or --alarms-per-day K, the operating point in use"
+        )
+    threshold, words = rule.values[0] if rule.values else 0.0, ""
+    if rule.name != "fixed":
+        targets = {"far_targets": rule.values} if rule.name == "far" else {}
+        threshold = threshold_of(evaluate(scores, **targets), rule)
+        words = f"the loosest with FAR <= {rule.values[0]:g}" if targets else rule.words
+        words = f", {words} on these data (optimistic)"
+    return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
+
+
+def _rule(options: dict[str, Any]) -> Rule | None:
+    """Return the rule of the operating point; None unless one is given."""
+    from bioeval.tallies.threshold_rules import parse_rule
+
+    threshold, target = options.get("threshold"), options.get("far_target")
+    if (threshold is None) == (target is None):
+        return None
+    return parse_rule(("far", target) if threshold is None else threshold)

@@ -1,0 +1,292 @@
+"""Cost of an evaluation: comparisons, memory, and time from one short measurement."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_flag, require_integer, require_number
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import METRICS, MetricName
+from bioeval.base.lazy import without
+from bioeval.base.memory import in_words, physical_memory
+from bioeval.base.progress import stage
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
+from bioeval.results.dataset import build
+from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
+from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.tallies.sweep import MOST_SCORES_KEPT
+
+PLANNED_RUN = {
+    "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
+    "genuine_comparisons": Name("genuine comparisons", "comparisons"),
+    "core_hours": Name("processor time", "hours"),
+    "hours": Name("time on all workers, without idle time", "hours"),
+    "embedding_bytes": Name("size of the embeddings", "bytes"),
+    "matrix_bytes": Name("size of the matrix of scores", "bytes"),
+    "working_bytes": Name("memory of a worker that has all templates", "bytes"),
+}
+
+FloatFormat = Literal["float16", "float32", "float64"]
+DTYPES: tuple[FloatFormat, ...] = get_args(FloatFormat)
+
+_NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
+_NO_WIDTH = "be.sample_size plans the width of an interval"
+
+#: Gallery templates of the larger of two evaluations that are measured.
+MEASURED = 4000
+
+# Proportion of the scores that lies near operating points, about: these are kept by the sweep.
+_KEPT = 0.01
+
+
+@leaves_out_attacks
+@without(
+    **dict.fromkeys(("price", "max_hours", "max_cost"), _NO_PRICE),
+    **dict.fromkeys(("frr", "icc", "far", "far_icc", "frr_width"), _NO_WIDTH),
+    recalibrate="this machine is measured in each call",
+)
+def plan_run(
+    scores: Scores | None = None,
+    *,
+    templates: float | None = None,
+    dim: int | None = None,
+    subjects: float | None = None,
+    probes: float | None = None,
+    dtype: FloatFormat = "float32",
+    metric: MetricName = "cosine",
+    protocol: str | Protocol = "auto",
+    auc: bool = True,
+    workers: int = 1,
+) -> xr.Dataset:
+    """Estimate the comparisons, memory and processor time of an evaluation.
+
+    Two short evaluations of the same protocol, dimension and dtype are measured on this machine,
+    and their processor time is extrapolated to the number of comparisons. Embeddings are planned
+    as :meth:`Scores.from_embeddings` compares them: a matrix below its memory limit is made whole.
+
+    Parameters
+    ----------
+    scores : Scores, optional
+        A matrix in a file, or embeddings, to be evaluated. Otherwise `templates` describes them.
+    templates : float, optional
+        Gallery templates, such as ``1e8``; without `probes`, all are compared with all.
+    dim : int, optional
+        Features of an embedding; left out, a matrix of scores is planned.
+    subjects : float, optional
+        Subjects of the gallery. By default a fifth of the templates.
+    probes : float, optional
+        Probes of a probe-against-gallery evaluation.
+    dtype : {"float16", "float32", "float64"}
+        Of the embeddings, or of the scores.
+    metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}
+    protocol : str or Protocol
+        As for :func:`bioeval.evaluate`.
+    auc : bool
+        As for :func:`bioeval.evaluate`.
+    workers : int
+        Processor cores, all busy until the end.
+
+    Returns
+    -------
+    xarray.Dataset
+        Scalars: ``comparisons genuine_comparisons core_hours hours embedding_bytes matrix_bytes
+        working_bytes``.
+
+    Raises
+    ------
+    DataError
+        If a number is missing or out of range.
+
+    Notes
+    -----
+    The time is an estimate: it does not know how far genuine and impostor scores overlap, nor the
+    time to read a file. Certainty follows from the number of subjects, not of comparisons:
+    :func:`bioeval.sample_size`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> plan = be.plan_run(templates=1e6, dim=128, workers=64)  # doctest: +SKIP
+    >>> float(plan.comparisons)  # doctest: +SKIP
+    1000000000000.0
+    """
+    require_choice("dtype", dtype, DTYPES)
+    require_choice("metric", metric, METRICS)
+    workers = require_integer("workers", workers, low=1)
+    auc = require_flag("auc", auc)
+    if scores is None:
+        if templates is None:
+            raise DataError(f"give scores, or the number of {Argument('templates')}")
+        n = _whole("templates", templates, 4)
+        people = _whole("subjects", n / 5 if subjects is None else subjects, 2)
+        if people > n:
+            raise DataError(f"{Argument('subjects')} is {people:,.0f}, more than templates")
+        m = n if probes is None else _whole("probes", probes, 1)
+        features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
+        square, distances = probes is None, "float64" if features else dtype
+        held = 8 * m * n <= MEMORY_LIMIT
+    else:
+        require_scores(scores)
+        if are_pairs(scores) or not scores.labelled:
+            raise DataError("a run is planned for a matrix or embeddings with labels")
+        if any(x is not None for x in (templates, dim, subjects, probes)):
+            raise DataError("the numbers of templates are those of the scores; give either")
+        m, n = map(float, scores.shape)
+        people, square = float(len(np.unique(scores.codes.gallery))), scores.from_square
+        given: Any = scores.embedded_probes if scores.embedded else None
+        features = 0 if given is None else given.shape[1]
+        dtype, distances = (
+            x.dtype.name if x is not None and x.dtype.name in DTYPES else "float32"
+            for x in (scores if given is None else given, scores)
+        )
+        named: Any = scores.base.metric if scores.streams else metric
+        metric, held = "l2" if callable(named) else named, not scores.streams
+    genuine = m * (n / people - square)
+    if genuine <= 0:
+        raise DataError("no subject has two templates: there is no genuine comparison to plan")
+    item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
+    each = max(2, min(round(n / people), 50))
+    tiled = n * wide <= 4 * MOST_COLUMNS
+    how = _How((features, dtype, metric), each, None if square else m / n, distances, held, tiled)
+    rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
+    working = estimated_bytes(int(m), int(n), int(genuine)) + kept * wide
+    if features:
+        # As given, in the dtype of the distances, and as matrix products take them.
+        working += rows * features * (item + wide * (1 + (wide > item)))
+        block = max((TILE if tiled else 1) * n, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        working += wide * (m * n if held else min(block, m * n))
+    hours = _seconds(how, protocol, auc, m * n) / 3600
+    found = {
+        "comparisons": m * n,
+        "genuine_comparisons": genuine,
+        "core_hours": hours,
+        "hours": hours / workers,
+        "embedding_bytes": rows * features * item,
+        "matrix_bytes": m * n * wide,
+        "working_bytes": working,
+    }
+    there, warning = physical_memory(), ""
+    if there and working > there:
+        warning = (
+            f"a worker would need {in_words(working)} and this machine has {in_words(there)}: "
+            f"split the probes among workers, and the gallery into {math.ceil(2 * working / there)}"
+            " parts (bioeval best-mates, then bioeval tally --mates)"
+        )
+    attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
+    attrs |= {"dtype": dtype, "bioeval_version": __version__, "warnings": warning}
+    return build({k: float(v) for k, v in found.items()}, PLANNED_RUN, {}, attrs)
+
+
+def _whole(name: str, value: Any, low: int) -> float:
+    return float(math.floor(require_number(name, value, low=low, high=1e13)))
+
+
+class _How(NamedTuple):
+    """What is measured: the features of an embedding, its dtype and metric, and the rest.
+
+    `share` is the number of probes over that of the gallery, None for all against all; `held`
+    whether the matrix of distances is made whole, and `tiled` whether it is computed in tiles.
+    """
+
+    embeddings: tuple[int, str, MetricName]
+    each: int
+    share: float | None
+    distances: str
+    held: bool = False
+    tiled: bool = True
+
+
+def _example(how: _How, templates: int) -> Callable[[], Scores]:
+    """Return what makes scores like the planned ones, with a number of gallery templates."""
+    features, dtype, metric = how.embeddings
+    rng = np.random.default_rng(0)
+    labels, camera = np.arange(templates) // how.each, np.arange(templates) % 2
+    m = templates
+    if how.share is not None:
+        m = min(templates, max(how.each, round(templates * how.share)))
+    people = rng.normal(size=(labels[-1] + 1, features or 32))
+    x, probes = (people[y] + 0.7 * rng.normal(size=(len(y), features or 32))
+                 for y in (labels, labels[:m]))  # fmt: skip
+    if metric == "bhattacharyya":
+        x, probes = np.abs(x), np.abs(probes)
+    given: tuple[Any, ...] = (x.astype(dtype), labels)
+    meta: dict[str, Any] = {"probe_meta": {"camera": camera}}
+    if how.share is not None:
+        given = (probes.astype(dtype), labels[:m], *given)
+        meta = {"probe_meta": {"camera": 1 - camera[:m]}, "gallery_meta": {"camera": camera}}
+
+    def embedded() -> Scores:
+        # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
+        limit = MEMORY_LIMIT if how.held else m * templates * np.dtype(how.distances).itemsize - 1
+        made = Scores.from_embeddings(
+            *given, metric=metric, dtype=how.distances, memory_limit=limit, **meta
+        )
+        if not (how.held or how.tiled):
+            made.base.tile = 1
+        return made
+
+    if features:
+        return embedded
+    values = Scores.from_embeddings(*given, metric=metric).values.astype(dtype)
+    return lambda: Scores(values, *given[1::2], **meta)
+
+
+def _seconds(how: _How, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
+    """Return the processor time of an evaluation, measured at two sizes once all is compiled."""
+    cells, seconds = [], []
+    with stage("measuring a short evaluation"):
+        for templates in (MEASURED // 2, MEASURED):
+            make, times = _example(how, templates), []
+            for _ in range(3):
+                before = time.process_time()
+                scores = make()
+                evaluate(scores, protocol, auc=auc)
+                times.append(time.process_time() - before)
+            cells.append(math.prod(scores.shape))
+            seconds.append(min(times))
+    each = (seconds[1] - seconds[0]) / max(cells[1] - cells[0], 1)
+    if each <= 0:  # few probes, whose comparisons take no time beside the rest
+        each = seconds[1] / cells[1]
+    return max(seconds[1] - each * cells[1], 0.0) + each * comparisons
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each quantity."""
+    ds = found[""]
+    one = {str(k): float(v) for k, v in ds.data_vars.items()}
+    sizes = [("matrix", "matrix_bytes")]
+    if ds.attrs["dim"]:
+        sizes = [("embeddings", "embedding_bytes"), ("their matrix", "matrix_bytes")]
+    rows = [
+        ("comparisons", f"{one['comparisons']:.4g}"),
+        ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
+        *((what, in_words(one[name])) for what, name in sizes),
+        ("memory of a worker", in_words(one["working_bytes"])),
+        ("processor time", _hours_text(one["core_hours"])),
+        (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),
+    ]
+    yield Table(["", ""], rows, widths=[-26, 16])
+    yield Sentence()
+    yield Sentence(
+        "The time is scaled from short evaluations on this machine, on processor cores that are "
+        "never idle. How many people a test needs: bioeval sample-size."
+    )
+    yield Warnings(found, reworded=False)
+
+
+def _hours_text(hours: float) -> str:
+    """Return hours with three digits, and less than an hour in seconds."""
+    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"

@@ -1,0 +1,652 @@
+"""How large a test must be: subjects, templates and sessions for a FAR and for a width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy.special
+import scipy.stats
+import xarray as xr
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation.verification import verification
+from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
+from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.compare.pairs_of_people import PairShares
+from bioeval.studies.thresholds.assured import ASSURED, people_to_promise
+from bioeval.studies.thresholds.promise import shares_for_guarantee
+from bioeval.tallies.counters import gather
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import to_internal, to_user
+
+# Fewer subjects of a pilot with an error say little about the spread between people.
+_FEW = 20
+
+
+@dataclass(frozen=True)
+class PlanBasis:
+    """Starting point of a plan: the figures of a pilot, or assumed ones."""
+
+    components: Components
+    value: float  # of the measure
+    subjects: float = math.inf  # in the pilot
+    variance: float | None = None  # of a subject, where templates are those of the pilot
+    threshold: float = math.nan
+    warnings: Sequence[str] = ()
+
+    def variance_of(self, templates: int) -> float:
+        """Variance of the rate of a subject with a given number of templates."""
+        if self.variance is not None:
+            return self.variance
+        return self.components.subject_variance(templates)
+
+
+def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBasis:
+    """Return the assumed figures that replace a pilot."""
+    if frr is None or icc is None:
+        missing = Argument("frr") if frr is None else Argument("icc")
+        raise DataError(
+            f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
+            "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
+        )
+    rate = require_number("frr", frr, above=0.0, high=0.5)
+    between = require_number("icc", icc, low=0.0, high=1.0)
+    template = require_number("template_icc", template_icc, low=0.0, high=0.5)
+    if between + 2 * template > 1:
+        raise DataError(
+            f"{Argument('icc')} + 2 {Argument('template_icc')} is {between + 2 * template:g}; "
+            "expected at most 1, the whole variance"
+        )
+    components = assumed(rate, between, template)
+    return PlanBasis(components, components.rate)
+
+
+def of_pilot(
+    pilot: Scores,
+    measure: str,
+    far: float,
+    threshold: Any,
+    confidence: float,
+    random_state: RandomState,
+) -> PlanBasis:
+    """Return the figures of a pilot at its operating point."""
+    require_scores(pilot, "pilot")
+    require_subjects(pilot, "a pilot")
+    point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
+    tables, shared = _errors(pilot, point["threshold"])
+    components = components_of(tables, symmetric=shared)
+    found, value, variance = len(tables), components.rate, None
+    warnings = [*point["warnings"], *_doubts(tables, components)]
+    if measure == "eer":
+        z = float(scipy.special.ndtri(0.5 + confidence / 2))
+        value, variance = point["value"], found * (point["width"] / (2 * z)) ** 2
+    return PlanBasis(components, value, found, variance, point["threshold"], warnings)
+
+
+def _operating_point(
+    pilot: Scores,
+    measure: str,
+    far: float,
+    threshold: Any,
+    confidence: float,
+    random_state: RandomState,
+) -> dict[str, Any]:
+    """Return the pilot's threshold; for an EER also its value and interval width."""
+    if measure == "eer":
+        ds = verification(
+            pilot, auc=False, interval="subject-bootstrap", confidence=confidence,
+            random_state=random_state,
+        )  # fmt: skip
+        chosen = float(ds["eer_threshold"])
+    else:
+        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
+        chosen = float(ds["threshold_at_far"][0])
+    remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
+    if threshold is not None:
+        rule = parse_rule(threshold)
+        chosen = to_user(
+            chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min"), pilot.kind
+        )
+        require_number("threshold", chosen)
+    if math.isnan(chosen):
+        raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
+    point = {"threshold": chosen, "warnings": remarks if threshold is None else []}
+    if measure == "eer":
+        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
+        point |= {"value": float(ds["eer"]), "width": width}
+    return point
+
+
+def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
+    """Return the genuine errors of each subject, and whether both sides have the same templates.
+
+    An error of (i, j) and of (j, i) is that of one pair, their mean.
+    """
+    reader = BlockReader(pilot)
+    limit = to_internal(np.array([threshold]), pilot.kind)[0]
+    shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
+    found = []
+    for block in reader:
+        value, row, position = gather(
+            block.values, block.mate_start, block.mate_stop, block.self_position
+        )
+        row, column = row + block.low, reader.gallery.columns[0, position]
+        ids = pilot.probe_ids[row], pilot.gallery_ids[column]
+        found.append(np.stack([pilot.codes.probe[row], *ids, value > limit]))
+    subject, left, right, wrong = np.concatenate(found, axis=1)
+    tables = []
+    for who in np.unique(subject):
+        mine = subject == who
+        sides = [left[mine], right[mine]]
+        if shared:
+            both = np.unique(np.concatenate(sides))
+            places, shape = [np.searchsorted(both, x) for x in sides], (len(both), len(both))
+        else:
+            indexed = [np.unique(x, return_inverse=True) for x in sides]
+            places, shape = [x[1] for x in indexed], tuple(len(x[0]) for x in indexed)  # type: ignore[assignment]
+        total, number = np.zeros(shape), np.zeros(shape)
+        np.add.at(total, tuple(places), wrong[mine])
+        np.add.at(number, tuple(places), 1)
+        if shared:
+            total, number = total + total.T, number + number.T
+        tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
+    if len(tables) < 2:
+        raise DataError(
+            f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
+            "between people needs two or more"
+        )
+    return tables, shared
+
+
+def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
+    """Return warnings about a pilot; raise where nothing can be planned from it."""
+    wrong = sum(bool(np.nansum(table)) for table in tables)
+    if not wrong or components.rate >= 1 or not components.total:
+        which = "no genuine error" if not wrong else "nothing but genuine errors"
+        raise DataError(
+            f"the pilot has {which} at the threshold, so their variation is unknown; give another "
+            f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
+            "pilot"
+        )
+    if wrong < _FEW:
+        return [
+            f"only {counted(wrong, 'subjects')} of the pilot have a genuine error: the plan is "
+            "uncertain, and larger for it"
+        ]
+    return []
+
+
+SAMPLE_SIZE = {
+    "subjects": Name("subjects for the width of the interval", "subjects"),
+    "sessions": Name("sessions of each subject, at least two", "sessions"),
+    "all_templates": Name("templates of all these subjects", "templates"),
+    "value": Name("expected FRR or EER"),
+    "subject_sd": Name("standard deviation of a subject's rate"),
+    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
+    "icc": Name("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Name("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
+    "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
+    **{
+        f"subjects_rule_of_{rule}": Name(
+            f"people who make as many pairs, all compared with each other, rule of {rule}; "
+            "templates do not count",
+            "subjects",
+        )
+        for rule in ("3", "30")
+    },
+    "people_needed": ASSURED["people_needed"],
+    "people_estimated": ASSURED["people_estimated"],
+    **{
+        f"subjects_rule_of_{rule}_frr": Name(
+            f"people with genuine attempts that the FRR needs, rule of {rule}", "subjects"
+        )
+        for rule in ("3", "30")
+    },
+    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
+}
+
+TEMPLATES = (2, 3, 5, 10)
+
+PlannedRate = Literal["frr", "eer"]
+
+#: The rule of 30 takes more trials than int64 holds for a smaller FAR.
+LEAST_FAR = 1e-17
+
+#: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
+#: 97 % of them: see docs/planning.md.
+ASSURANCE = 0.92
+
+
+@leaves_out_attacks
+def sample_size(
+    pilot: Scores | None = None,
+    *,
+    far: float = 1e-4,
+    frr_width: float = 0.01,
+    measure: PlannedRate = "frr",
+    threshold: Any = None,
+    frr: float | None = None,
+    icc: float | None = None,
+    template_icc: float = 0.0,
+    templates: int | Sequence[int] | None = None,
+    templates_per_session: int = 1,
+    confidence: float = CONFIDENCE,
+    assurance: float = ASSURANCE,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Return how many subjects, templates and sessions a test of verification needs.
+
+    Parameters
+    ----------
+    pilot : Scores, optional
+        Scores of a first, small test with labels: the spread of genuine errors between people, and
+        between the templates of a person, is taken from them. Without it, from `frr` and `icc`.
+    far : float
+        The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
+        keeps it.
+    frr_width : float
+        The interval's ends are to be at most so far apart.
+    measure : {"frr", "eer"}
+        Whose interval it is. The EER needs a pilot, with as many templates a subject as planned.
+    threshold : float, str or tuple, optional
+        Of the pilot, in place of the one at `far`: a number, or a rule as for
+        :func:`cross_evaluate`.
+    frr, icc, template_icc : float, optional
+        Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
+        subject that share no template, and what it grows by where they share one.
+    templates : int or sequence of int, optional
+        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default.
+    templates_per_session : int
+        Templates that a subject gives in one visit.
+    confidence : float
+        Of the interval, and of the rule of 3.
+    assurance : float
+        Planned probability that the interval is as narrow as wanted.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Of the interval of a pilot's EER.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``. Scalars:
+        ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
+        subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
+        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has), and
+        ``people_needed`` for a guaranteed promise of the FAR (:func:`study_threshold`); people
+        that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
+        ``pilot_subjects``, and ``people_estimated``, about how many an estimated promise needs.
+
+    Raises
+    ------
+    DataError
+        If an assumption is missing, not usable, or given beside a pilot; if the pilot has no
+        error, or fewer than two subjects with a genuine attempt.
+    ProtocolError
+        If the pilot has no labels, or is a list of pairs.
+
+    Notes
+    -----
+    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
+    confidence) / far`` at another confidence). Rule of 30: with 30 errors the true rate is, at
+    90 %, within 30 % of the observed one (ISO/IEC 19795-1; Mansfield and Wayman 2002). Both take
+    pairs of people as independent, though they share people: the least to ask for. Widths are
+    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
+    >>> plan.templates.values, plan.subjects.values
+    (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
+    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30), int(plan.people_needed)
+    (78, 246, 5990)
+    """
+    far = require_number("far", far, low=LEAST_FAR, high=0.5)
+    width = require_number("frr_width", frr_width, above=0.0, high=1.0)
+    require_choice("measure", measure, get_args(PlannedRate))
+    confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
+    each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)
+    attrs: dict[str, Any] = {
+        "task": "sample size",
+        "measure": measure,
+        "far": far,
+        "frr_width": width,
+        "confidence": confidence,
+        "assurance": assurance,
+        "templates_per_session": each,
+        "bioeval_version": __version__,
+    }
+    if pilot is None:
+        if measure == "eer" or threshold is not None:
+            what = Argument("measure", "eer") if measure == "eer" else Argument("threshold")
+            raise DataError(f"{what} needs a pilot; without one, state frr and icc")
+        basis = stated(frr, icc, template_icc)
+    else:
+        if frr is not None or icc is not None or template_icc:
+            raise DataError(
+                f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
+                "instead of a pilot; give one or the other"
+            )
+        basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
+        attrs["threshold"] = basis.threshold
+        if measure == "eer":
+            if templates is not None:
+                raise DataError(
+                    f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
+                    "the plan is for as many as in the pilot"
+                )
+            templates = max(2, round(pilot.shape[1] / len(np.unique(pilot.codes.gallery))))
+    sizes = np.array(_sizes(templates))
+    variables: Variables = {"value": basis.value}
+    variables |= _subjects(basis, sizes, each, width, confidence, assurance)
+    variables |= {
+        "icc": basis.components.between / basis.components.total,
+        "template_icc": basis.components.template / basis.components.total,
+    }
+    variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
+    if pilot is not None:
+        variables["pilot_subjects"] = np.int64(basis.subjects)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, REPLICATES, random_state)
+        assert interval is not None
+        shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
+        variables["people_estimated"] = people_to_promise(shares, far, confidence, interval)
+    warnings = list(basis.warnings)
+    if width > basis.value:
+        warnings.append(
+            f"the interval may be wider than the rate itself ({basis.value:.3g}): it is then far "
+            "from normal, and the plan is a rough one"
+        )
+    attrs["warnings"] = "\n".join(dict.fromkeys(warnings))
+    return build(variables, SAMPLE_SIZE, {"templates": sizes}, attrs)
+
+
+def _subjects(
+    basis: PlanBasis,
+    sizes: np.ndarray,
+    per_session: int,
+    width: float,
+    confidence: float,
+    assurance: float,
+) -> Variables:
+    """Return the subjects that an interval of this width needs, for each number of templates."""
+    rows = []
+    for size in sizes.tolist():
+        variance = basis.variance_of(size)
+        tails = kurtosis(basis.value, variance)
+        subjects = subjects_for_width(variance, tails, width, confidence, assurance, basis.subjects)
+        if subjects >= MOST:
+            raise DataError(
+                f"{Argument('frr_width')} is {width:g} and takes more than {MOST:,} subjects; "
+                "expected a larger width"
+            )
+        independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
+        rows.append((subjects, math.sqrt(variance), variance / independent))
+    number, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
+    number = number.astype(np.int64)
+    return {
+        **along(
+            ("templates",),
+            subjects=number,
+            sessions=np.maximum(2, -(-sizes // per_session)),
+            all_templates=number * sizes,
+            subject_sd=sd,
+            design_effect=effect,
+        )
+    }
+
+
+def _rules(far: float, frr: float, confidence: float) -> Variables:
+    """Return the pairs of people and the people that rates need, by rules and for a promise."""
+    variables: Variables = {"people_needed": 2 * shares_for_guarantee(far, confidence)}
+    for rule, trials in _trials(far, confidence).items():
+        variables |= {
+            f"trials_rule_of_{rule}": trials,
+            f"subjects_rule_of_{rule}": people_with_pairs(trials),
+        }
+    if frr > 0:
+        for rule, people in _trials(frr, confidence).items():
+            variables[f"subjects_rule_of_{rule}_frr"] = people
+    return variables
+
+
+def _trials(rate: float, confidence: float) -> dict[int, int]:
+    """Return the independent trials that the rules of 3 and 30 require."""
+    return {
+        RULE_OF_3: trials_without_error(rate, confidence),
+        RULE_OF_30: attempts_for(RULE_OF_30, rate),
+    }
+
+
+def _sizes(templates: int | Sequence[int] | None) -> list[int]:
+    try:
+        given = np.atleast_1d(np.asarray(TEMPLATES if templates is None else templates)).tolist()
+    except ValueError:  # of unequal lengths
+        given = [templates]
+    sizes = [require_integer("templates", x, low=2) for x in given]
+    if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+        raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
+    return sizes
+
+
+_COUNTED = ("subjects", "trials")
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each number of templates, then the rules of 3 and of 30."""
+    ds = found[""]
+    attrs, measure = ds.attrs, ds.attrs["measure"].upper()
+    one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
+    yield Sentence(
+        f"{100 * attrs['confidence']:g} % interval of the {measure} by subject, at most "
+        f"{100 * attrs['frr_width']:g} pp (percentage points) wide"
+    )
+    yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
+    pilot = one.get("pilot_subjects")
+    yield Sentence(
+        f"{measure} {100 * one['value']:.4g} %, correlation of a subject's errors "
+        f"{one['icc']:.3g}, and {one['icc'] + one['template_icc']:.3g} with a shared template"
+        + ("" if pilot is None else f" (pilot of {pilot:,.0f} subjects)")
+    )
+    yield Sentence()
+    names = ["templates", "subjects", "sessions", "all_templates"]
+    counts = zip(*(ds[name].values.tolist() for name in names), strict=True)
+    rows = [
+        [*(f"{x:,}" for x in row), f"{effect:.2f}"]
+        for row, effect in zip(counts, ds["design_effect"].values.tolist(), strict=True)
+    ]
+    heads = [*(name.replace("_", " ") for name in names), "design effect"]
+    yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
+    yield Sentence()
+    yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
+    sure = f"at {100 * attrs['confidence']:g} %"
+    rows = [
+        [f"to {what}, rule of {rule}", *(f"{one[f'{x}_rule_of_{rule}']:,.0f}" for x in _COUNTED)]
+        for rule, what in (("3", "show it without a false accept"), ("30", "measure it"))
+    ]
+    if (people := one.get("people_estimated", math.nan)) == people:
+        rows.append([f"to promise it {sure}, estimated", f"about {people:,.0f}", ""])
+    rows.append([f"to promise it {sure}, guaranteed", f"{one['people_needed']:,.0f}", ""])
+    yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
+    if "subjects_rule_of_3_frr" in one:
+        frr = [f"{one[f'subjects_rule_of_{rule}_frr']:,.0f}" for rule in ("3", "30")]
+        yield Sentence()
+        yield Sentence(
+            f"FRR {100 * one['value']:.4g} % needs {frr[0]} people to be shown without a false "
+            f"reject (rule of 3), {frr[1]} to be measured (rule of 30)."
+        )
+    yield Sentence()
+    yield Sentence(
+        "People: all compared with each other. A pair of people counts once, however many "
+        "templates it has. The rules take these pairs as independent, though they share people: "
+        "fewer are not enough. Genuine pairs should come from different days, in at least two "
+        "sessions.",
+    )
+    yield Warnings(found)
+
+
+#: Degrees of freedom of a pilot's variance, as a multiple of those by its kurtosis: where a pilot
+#: finds too little variance, the kurtosis that goes with it is too large. Set by simulation, so
+#: that 90 to 97 % of the planned tests reach their width (docs/planning.md).
+OF_PILOT = 1.7
+
+#: More subjects than there are people.
+MOST = 10_000_000_000
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance components of the error of a genuine pair.
+
+    `between` is the covariance of two errors of a subject that share no template, and `template`
+    what it grows by if they share one.
+    """
+
+    rate: float
+    between: float
+    template: float
+    total: float  # variance of one error: rate (1 - rate), if each is 0 or 1
+
+    def subject_variance(self, templates: int) -> float:
+        """Return the variance of a subject's mean over all pairs of its templates."""
+        pairs = templates * (templates - 1) / 2
+        rest = self.total - self.between - 2 * self.template
+        return self.between + 4 * self.template / templates + rest / pairs
+
+
+def assumed(rate: float, icc: float, template_icc: float) -> Components:
+    """Return the components of 0-or-1 errors from their correlations."""
+    total = rate * (1 - rate)
+    return Components(rate, icc * total, template_icc * total, total)
+
+
+def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:
+    """Return unbiased estimates of the components, cut off at 0.
+
+    Parameters
+    ----------
+    errors : iterable of float arrays, shape (t, u)
+        For each subject the errors of its pairs, templates of one side by those of the other; NaN
+        where there is none.
+    symmetric : bool
+        Whether the same templates are on both sides, so that each pair is in its array twice.
+
+    Returns
+    -------
+    Components
+        Every pair of errors weighs the same. Where no subject has two pairs without a shared
+        template, what they would have in common is taken from those that share one.
+    """
+    sums, squares, counts = [], [], []
+    shared, apart = np.zeros(2), np.zeros(2)  # sum of products of two errors, and their number
+    for table in errors:
+        there = ~np.isnan(table)
+        y = np.where(there, table, 0.0)
+        weight = 0.5 if symmetric else 1.0
+        sums.append(weight * y.sum())
+        squares.append(weight * (y**2).sum())
+        counts.append(weight * there.sum())
+        axes = (0,) if symmetric else (0, 1)
+        found = np.array(
+            [
+                sum((x.sum(axis=axis) ** 2).sum() - (x**2).sum() for axis in axes)
+                for x in (y, there.astype(float))
+            ]
+        )
+        every = np.array([sums[-1] ** 2 - squares[-1], counts[-1] * (counts[-1] - 1)])
+        shared += found
+        apart += every - found
+    total, second, number = np.array(sums), np.array(squares), np.array(counts)
+    rate = total.sum() / number.sum()
+    # The product of errors of two different subjects.
+    across = total.sum() ** 2 - (total**2).sum()
+    pairs = number.sum() ** 2 - (number**2).sum()
+    squared = across / pairs if pairs else rate**2
+    whole = max(0.0, second.sum() / number.sum() - squared)
+    joint = shared[0] / shared[1] - squared if shared[1] else math.nan
+    own = apart[0] / apart[1] - squared if apart[1] else joint
+    between = min(max(0.0, own), whole) if own == own else 0.0
+    template = 0.0
+    if joint == joint and apart[1]:
+        template = min(max(0.0, joint - between), (whole - between) / 2)
+    return Components(float(rate), float(between), float(template), float(whole))
+
+
+def kurtosis(rate: float, variance: float) -> float:
+    """Return the kurtosis of a beta distribution with this mean and variance."""
+    size = max(rate * (1 - rate) / variance - 1, 1e-9)
+    a, b = rate * size, (1 - rate) * size
+    top = (a - b) ** 2 * (size + 1) - a * b * (size + 2)
+    return 3 + 6 * top / (a * b * (size + 2) * (size + 3))
+
+
+def freedom(subjects: float, kurtosis: float) -> float:
+    """Return the degrees of freedom of the variance between subjects, from its own variance."""
+    return 2 * subjects / max(kurtosis - 1, 1e-9)
+
+
+def subjects_for_width(
+    variance: float,
+    kurtosis: float,
+    width: float,
+    confidence: float,
+    assurance: float,
+    pilot: float = math.inf,
+) -> int:
+    """Return the smallest number of subjects that gives an interval of the width wanted.
+
+    Parameters
+    ----------
+    variance, kurtosis : float
+        Of a subject's mean.
+    width : float
+        Both ends of the interval apart.
+    confidence : float
+    assurance : float
+        The probability that the interval is at most so wide. The variance that the test will find
+        is not that of the plan: their ratio is taken as an F distribution, with degrees of freedom
+        by the kurtosis.
+    pilot : float
+        Subjects of the pilot that the variance was estimated from; infinite if it is assumed.
+    """
+    z = float(scipy.special.ndtri(0.5 + confidence / 2))
+    known = OF_PILOT * freedom(pilot, kurtosis)
+
+    def narrow(n: int) -> bool:
+        found = freedom(n, kurtosis)
+        if math.isinf(known):
+            ratio = scipy.stats.chi2.ppf(assurance, found) / found
+        else:
+            ratio = scipy.stats.f.ppf(assurance, found, known)
+        return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
+
+    low, high = 1, 2
+    while not narrow(high):
+        low, high = high, 2 * high
+        if high > MOST:
+            return MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if narrow(middle) else (middle, high)
+    return high
+
+
+def trials_without_error(rate: float, confidence: float) -> int:
+    """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
+    errors = RULE_OF_3 if confidence == 0.95 else -math.log1p(-confidence)
+    return math.ceil(errors / rate - 1e-9)

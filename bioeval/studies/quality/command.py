@@ -1,0 +1,67 @@
+"""``bioeval error-discard``: whether measures of quality foretell errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS, THRESHOLD
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    fusion_option,
+    name_option,
+    output_options,
+    reading_options,
+    templates_option,
+    terms_option,
+)
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+
+
+@click.command("error-discard", cls=Command)
+@click.argument("data")
+@option(
+    "--quality COLUMN",
+    "Metadata column of a quality (larger is better); repeatable, to compare measures.",
+    multiple=True,
+    required=True,
+)
+@option(
+    "--threshold",
+    "Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, cost=P,M,A.",
+    THRESHOLD,
+    required=True,
+)
+@option(
+    "--fractions F,F",
+    "Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
+    NUMBERS,
+)
+@templates_option
+@fusion_option
+@name_option
+@output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
+@terms_option
+@reading_options
+def command(data: str, **options: Any) -> None:
+    """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
+
+    A useful measure of quality makes FRR fall. The quality of an attempt is the lower quality of
+    its two samples. pAUC is the area under FRR up to a discarded fifth, 1 if nothing changes.
+    """
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.quality.error_discard import error_discard
+
+        scores = run.read()
+        qualities = dict.fromkeys(run.options.pop("quality"))
+        found = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
+        curves = {column: rows_over(ds, "fraction") for column, ds in found.items()}
+        parts = {x: {**attributes(ds, data), "curve": curves[x]} for x, ds in found.items()}
+        rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
+        csv = {"curves.csv": as_columns(rows)}
+        # Names of columns may hold characters that paths in a tree may not.
+        run.finish(
+            found, {"file": data, "qualities": parts}, csv,
+            nodes=lambda column: column.replace("/", "_") or "_",
+        )  # fmt: skip

@@ -1,0 +1,382 @@
+"""Errors when samples of low quality are discarded: whether measures of quality foretell errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numba
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_increasing_proportions
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, picked
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import number, percent, threshold_text
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import (
+    Block as RowBlock,
+    BlockReader,
+    Progress,
+    require_subjects,
+    threads_for,
+)
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.template_columns import Sides, template_columns
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.folds.kernel import FoldRows, count_by_lower
+from bioeval.tallies.cells import is_accepted
+from bioeval.tallies.counters import gather
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates
+
+ERROR_DISCARD: dict[str, Name] = {
+    **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
+    "discarded": Name("samples discarded", "samples"),
+    "samples": Name("samples of both sides, each template once", "samples"),
+    "threshold": Name("decision threshold", "score", "threshold T"),
+    "pauc": Name(
+        "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
+        "where discarding helps"
+    ),
+}
+
+
+#: Counts of the attempts that are left when samples are discarded.
+COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
+
+
+def count_by_quality(
+    reader: BlockReader,
+    places: tuple[np.ndarray, np.ndarray],
+    cuts: np.ndarray,
+    threshold: float,
+    fusion: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, np.ndarray]:
+    """Count the attempts left after each number of samples is discarded, in one pass.
+
+    Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
+
+    Parameters
+    ----------
+    reader : BlockReader
+    places : pair of int64 arrays, shape (m,) and (n,)
+        The place of each probe and gallery template among all samples, the lowest quality first.
+    cuts : int64 array, shape (steps,)
+        Numbers of samples that are discarded, not falling.
+    threshold : float
+        A distance; NaN rejects everything.
+    fusion : str, optional
+        Attempts are multi-template: of what is left of a subject's templates, fused so.
+    """
+    gallery = reader.gallery
+    # Code k: left at the first k steps, and discarded at the next.
+    probe, template = (np.searchsorted(cuts, side, side="right") for side in places)
+    if gallery.order is not None:
+        template = template[gallery.order]
+    steps = len(cuts) + 1
+    genuine = np.zeros((steps, 2), dtype=np.int64)
+    tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
+    fused = np.zeros((4, len(cuts)), dtype=np.int64)
+    with threads_for(reader.scores):
+        for block in reader.blocks(progress):
+            own = block.mate_start, block.mate_stop, block.self_position
+            code = probe[block.low : block.low + len(block.values)]
+            if fusion is not None:
+                _count_fused(block, code, template, cuts, threshold, fusion, fused)
+                continue
+            count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
+            value, row, position = gather(block.values, *own)
+            lower = np.minimum(code[row], template[position])
+            np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
+    reader.note_failure_codes()
+    if fusion is not None:
+        return dict(zip(COUNTS, fused, strict=True))
+    # Left at step k: those with a code above k.
+    mates, others = (np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0)))
+    found = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
+    return dict(zip(COUNTS, found, strict=True))
+
+
+def _count_fused(
+    block: RowBlock,
+    probe: np.ndarray,
+    template: np.ndarray,
+    cuts: np.ndarray,
+    threshold: float,
+    fusion: str,
+    counts: np.ndarray,
+) -> None:
+    """Add the attempts of a block at each step: probes that are left, with templates that are."""
+    values = block.values.copy()
+    for k in range(len(cuts)):  # what is left at a step has a code above it
+        if k == 0 or cuts[k] > cuts[k - 1]:
+            values[:, template <= k] = np.nan
+            left = replace(block, values=values, _fused={}).fused(fusion)
+            left.values[probe <= k] = np.nan
+            own = left.mate_start, left.mate_stop, left.self_position
+            genuine = gather(left.values, *own)[0]
+            made = np.count_nonzero(left.values == left.values)
+            accepted = np.count_nonzero(is_accepted(left.values, threshold))
+            mates = np.count_nonzero(is_accepted(genuine, threshold))
+            found = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
+        counts[:, k] += found
+
+
+#: The pAUC is of fractions up to this one.
+LAST = 0.2
+
+#: How the numbers differ from the published program.
+DEPARTURES = (
+    "fractions are of samples, not of comparisons; the area is of trapezoids, not of steps; "
+    "samples of equal quality are discarded in their order, not together"
+)
+
+
+def error_discard_dataset(
+    about: Provenance,
+    counts: Mapping[str, np.ndarray],
+    fractions: np.ndarray,
+    threshold: float,
+    cuts: np.ndarray,
+    samples: int,
+    templates: str = "single",
+) -> xr.Dataset:
+    """Return the rates over discarded fractions; `counts` begin with a step that discards none.
+
+    `threshold` is a distance, `cuts` the numbers of samples discarded at the fractions.
+    """
+    over = ("fraction",)
+    rates = {
+        "frr": _rate(counts["fr"], counts["genuine_attempts"]),
+        "far": _rate(counts["fa"], counts["impostor_attempts"]),
+    }
+    area = pauc(np.append(0.0, fractions), rates["frr"])
+    variables = {
+        **{name: (over, values[1:]) for name, values in {**rates, **counts}.items()},
+        "discarded": (over, cuts),
+        "samples": samples,
+        "threshold": to_user(threshold, about.kind),
+        "pauc": area,
+    }
+    remarks = []
+    for name, attempt in (("frr", "genuine"), ("far", "impostor")):
+        gone = np.isnan(rates[name][1:])
+        if gone.any():
+            first = fractions[np.argmax(gone)]
+            remarks.append(
+                f"no {attempt} attempt is left from a discarded fraction of {first:g} on: "
+                f"{name.upper()} is not defined (NaN)"
+            )
+    if np.isnan(area):
+        why = "FRR is 0 with all samples" if rates["frr"][0] == 0 else (
+            f"the fractions end before {LAST}" if fractions[-1] < LAST else "FRR is not defined"
+        )  # fmt: skip
+        remarks.append(f"pAUC is not defined (NaN): {why}")
+    attrs = about_attrs(about, f"verification, {templates}-template", remarks)
+    attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
+    return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
+
+
+def _rate(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+    return np.where(attempts > 0, errors / np.maximum(attempts, 1), np.nan)
+
+
+def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
+    """Return the area under FRR up to `LAST`, by trapezoids, over that of a constant FRR.
+
+    `fractions` do not fall and begin with 0. FRR at `LAST` is interpolated where it is no fraction.
+    """
+    if not frr[0] > 0 or fractions[-1] < LAST:
+        return np.nan
+    inside = int(np.searchsorted(fractions, LAST))
+    x, y = fractions[:inside], frr[:inside]
+    at = np.interp(LAST, fractions[inside - 1 : inside + 1], frr[inside - 1 : inside + 1])
+    if fractions[inside] == LAST:
+        at = frr[inside]
+    return float(np.trapezoid(np.append(y, at), np.append(x, LAST)) / (LAST * frr[0]))
+
+
+#: Default fractions: 0, 0.01 ... 0.5.
+FRACTIONS = tuple(k / 100 for k in range(51))
+
+
+@leaves_out_attacks
+def error_discard(
+    scores: Scores,
+    quality: Any,
+    *,
+    threshold: Any,
+    fractions: Sequence[float] = FRACTIONS,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels.
+    quality : str, array_like, or pair of array_like
+        A number a template, larger is better: a metadata column that both sides have; one array
+        for all-against-all scores; or those of the probes and of the gallery, which are ranked
+        together.
+    threshold : float, str or tuple
+        A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
+        applied to all attempts, before any sample is discarded.
+    fractions : increasing sequence of float
+        Proportions of the samples that are discarded, from 0 to 1.
+    templates, fusion
+        As for :func:`bioeval.verification`. A multi-template attempt is of the templates that are
+        left of a subject.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``fraction``: ``frr far fr fa genuine_attempts impostor_attempts`` of the attempts both
+        of whose samples are left (NaN where none is), and ``discarded``, the number of samples.
+        Scalars ``threshold``, ``samples``, and ``pauc``, the area under ``frr`` from 0 to 0.2 over
+        that of the FRR at 0: 1 where discarding changes nothing, less where quality foretells
+        false rejects.
+
+    Raises
+    ------
+    DataError
+        If a column is unknown, qualities are missing or no numbers, or fractions do not increase.
+    ProtocolError
+        If scores are a list of pairs, or hold only an order.
+
+    Notes
+    -----
+    An attempt is left while its samples are: the quality of a single-template attempt is the lower
+    of its two. Of ``n`` samples the ``floor(f n)`` of lowest
+    quality are discarded (``f`` by its decimal value), equal ones in their order, probes first.
+    ISO/IEC 29794-1; Schlett, Rathgeb, Tapia and Busch 2023, "Considerations on the evaluation of
+    biometric quality assessment algorithms", IEEE T-BIOM 6. The attribute ``discard_order`` says
+    where their program differs. ``docs/groups.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 5, 6], [1, 0, 7, 8], [5, 7, 0, 9], [6, 8, 9, 0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
+    >>> ds = be.error_discard(scores, [0.9, 0.8, 0.1, 0.7], threshold=5, fractions=[0, 0.25])
+    >>> ds.frr.values, ds.far.values
+    (array([0.5, 0. ]), array([0.25, 0.  ]))
+    """
+    rule = parse_rule(threshold)
+    reader = BlockReader(scores)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    require_subjects(scores, "error against discard")
+    require_values(scores, "error against discard")
+    chosen = require_increasing_proportions("fractions", fractions)
+    probe, gallery = (_numbers(side) for side in template_columns(scores, quality, "quality"))
+    samples, places = _places(scores, (probe, gallery))
+    cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
+    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
+    fused = fusion if templates == "multi" else None
+    counts = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
+    proportions = np.array(chosen, dtype=np.float64)
+    ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
+    given = rule.name == "fixed"
+    return ds.assign_attrs(
+        quality=quality if isinstance(quality, str) else "given values",
+        templates=templates,
+        fusion=fused or "none",
+        threshold_rule=str(rule),
+        threshold_rule_in_words=rule.words,
+        chosen_on="given" if given else "the same data; its errors there are optimistic",
+    )
+
+
+def _numbers(values: np.ndarray) -> np.ndarray:
+    """Return qualities as float64; text is read as numbers."""
+    try:
+        found = values.astype(np.float64)
+    except (TypeError, ValueError):
+        found = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
+    if np.isnan(found).any():  # of text: "nan"
+        _number(int(np.argmax(np.isnan(found))), "nan")
+    return found
+
+
+def _number(place: int, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise DataError(
+            f"{Argument('quality')} is {value!r} at position {place}; expected a number for each "
+            "template"
+        )
+    return number
+
+
+def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
+    """Return the number of samples, and the place of each probe and template among all.
+
+    The lowest quality is first, equal ones are in order; a template on both sides is one sample.
+    """
+    ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
+    both = np.concatenate(quality)
+    _, first, sample = np.unique(ids, return_index=True, return_inverse=True)
+    sample = sample.reshape(-1)
+    differ = both != both[first][sample]
+    if differ.any():
+        i = int(np.argmax(differ))
+        raise DataError(
+            f"{Argument('quality')}: {int(differ.sum())} templates that are on both sides have two "
+            f"qualities, the first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the "
+            "gallery; expected one"
+        )
+    order = first[np.lexsort((first, both[first]))]  # of samples, by their first template
+    place = np.empty(len(order), dtype=np.int64)
+    place[sample[order]] = np.arange(len(order))
+    m = scores.shape[0]
+    return len(order), (place[sample[:m]], place[sample[m:]])
+
+
+# Proportions that are shown of a longer curve.
+_SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield FRR of each measure of quality, by its name, as samples are discarded."""
+    first = next(iter(found.values()))
+    yield Title(f"Error against discard, {first.attrs['templates']}-template")
+    yield DataHeader({"": first})
+    rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
+    rule = "" if first.attrs["chosen_on"] == "given" else rule
+    yield Note(f"At the threshold {threshold_text(float(first['threshold']))}{rule}")
+    yield Sentence()
+    fractions = first["fraction"].values
+    places = [i for i, f in enumerate(fractions) if np.isclose(_SHOWN, f).any()]
+    if len(fractions) <= len(_SHOWN):
+        places = [*range(len(fractions))]
+    rows = [
+        [
+            name,
+            number(float(ds["pauc"]), ".4f"),
+            *(percent(float(ds["frr"][i]), unit="") for i in places),
+        ]
+        for name, ds in found.items()
+    ]
+    yield Sentence("FRR, %, by the proportion of the samples that is discarded")
+    yield Table([" ", "pAUC", *(f"{100 * fractions[i]:g} %" for i in places)], rows)
+    text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
+    yield Note(text, indented=False)
+    yield Warnings(found)

@@ -1,0 +1,87 @@
+"""Errors against the proportion of samples that are discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from bioeval.base.errors import counted
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, up_to_highest
+from bioeval.views.plots.systems import System, agreed
+
+
+def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
+    last = max(float(curve.x[-1]) for curve in display.curves.values())
+    return {**up_to_highest(display), "xlim": (-0.015 * last, 1.015 * last)}
+
+
+def _of_samples(systems: Sequence[System]) -> list[str]:
+    """Return the samples and the threshold common to all curves."""
+    samples = {int(system.dataset["samples"]) for system in systems}
+    rule = agreed(systems, "threshold_rule_in_words")
+    given = agreed(systems, "chosen_on") == "given"
+    said = [counted(samples.pop(), "samples")] if len(samples) == 1 else []
+    said.append(f"at {rule}{'' if given else ' of all attempts'}" if rule else "")
+    return ["; ".join(filter(None, said))]
+
+
+def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:
+    values = system.dataset[y].values
+    why = "no genuine attempt: FRR is not defined" if np.isnan(values).all() else ""
+    return Curve(name, system.dataset[x].values, values, system, why)
+
+
+def _with_area(curve: Curve, _: bool) -> str:
+    area = float(curve.system.dataset["pauc"])
+    return f"{curve.name}\npAUC {area:.3f}".lstrip() if area == area else curve.name
+
+
+class ErrorDiscardDisplay(CurvesDisplay):
+    """Curves of quality measures; ``x`` of a curve is the discarded fraction and ``y`` is FRR."""
+
+    spec = CurveSpec(
+        "error_discard", "Error against discard", "fraction", {"frr": ""},
+        "Discarded fraction of the samples, those of lowest quality",
+        "FRR of the remaining samples", terms=("", ("frr",)), marked=False,
+        limits=_discard_limits, over=_of_samples, curve=_discard_curve, text=_with_area,
+        details=lambda _: [
+            "pAUC: area from 0 to 0.2, relative to a constant FRR"
+        ],
+    )  # fmt: skip
+
+
+def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDiscardDisplay:
+    """Draw error against discard: FRR against the fraction of samples that are discarded.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.error_discard`, or several by name: quality measures of one
+        system, or systems.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single curve.
+
+    Returns
+    -------
+    ErrorDiscardDisplay
+        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    A useful measure of quality makes FRR fall from the left end on; one that knows nothing of
+    errors leaves it level. The label has the partial area from 0 to 0.2, relative to a level curve.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4)
+    >>> display = be.plot.error_discard(be.error_discard(scores, range(80), threshold="eer"))
+    >>> len(display.curves[""].x)
+    51
+    """
+    return ErrorDiscardDisplay.from_results(data).plot(ax, **style)

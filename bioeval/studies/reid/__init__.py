@@ -1,0 +1,59 @@
+"""Re-identification: CMC in its conventions, mAP, mINP, and open-world GOM."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={
+        "reid": (
+            "apply_convention",
+            "gom",
+            "reid",
+        ),
+        "image_names": ("parse_names",),
+    },
+    former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
+    commands=(
+        Command(
+            "gom",
+            "Compare systems of open-world re-identification by GOM.",
+            "Re-identification and tracking",
+            1,
+        ),
+    ),
+    examples="""
+# Compare two systems
+bioeval gom osnet.npz agw.npz
+# Compare three systems; write results and plots
+bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
+# Measure mFR on queries of other subjects
+bioeval gom osnet.npz --open-queries osnet-of-others.npz
+# Name the systems, and add intervals
+bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
+# Use the published code's variant of GOM; print JSON
+bioeval gom osnet.npz --variant reference --budget 100 --json
+# Count on four processes
+bioeval gom osnet.npz agw.npz --workers 4
+# Scale the thresholds of top-K lists
+bioeval gom lists.npz --normalize 0,2
+""",
+    plots=(
+        Plot("ranked_lists", "RankedListsDisplay", "plots", "be.Scores"),
+        Plot(
+            "gom",
+            "GomDisplay",
+            "plots",
+            "be.gom",
+            (along("threshold", "mrep", "mfr"),),
+            {"gom": {}},
+        ),
+        Plot(
+            "precision_recall",
+            "PrecisionRecallDisplay",
+            "plots",
+            "be.reid",
+            (along("recall_level", "interpolated_precision"),),
+            {"precision-recall": {}},
+        ),
+    ),
+    views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
+)

@@ -1,0 +1,139 @@
+"""``bioeval gom``: systems of open-world re-identification side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.variables import INTERVALS
+from bioeval.base.version import __version__
+from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    interval_options,
+    names_option,
+    output_options,
+    ranks_option,
+    reading_options,
+    require_method,
+    system_names,
+    warnings_of,
+)
+from bioeval.cli.study_command import StudyCommand, as_columns, require_values, rows_of
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("gom", cls=Command)
+@click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
+@output_options(
+    "results.nc, summary.json, table.txt and curves.csv",
+    "draw mReP and mFR, CMC, and DIR at FAR of all systems",
+    ": rates are fractions",
+)
+@names_option
+@reading_options
+@option(
+    "--protocol CARD",
+    "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
+    str,
+    "gom-market1501",
+    name="convention",
+)
+@option(
+    "--open-queries FILE",
+    "Queries of subjects that are not in the gallery, such as another data set's; once per "
+    "system, in order.",
+    multiple=True,
+)
+@option(
+    "--normalize LOW,HIGH",
+    "Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+    NUMBERS,
+)
+@option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
+@option(
+    "--variant",
+    "Definition in the text of the paper, or in the program of its figures.  [the card's]",
+    ["paper", "reference"],
+)
+@option(
+    "--thresholds",
+    "Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
+    ThresholdsOption(),
+)
+@ranks_option
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over the identities of the queries; subject-bootstrap "
+    "(recommended), and others as for bioeval run.  [none]",
+    INTERVALS,
+)
+@interval_options
+@cluster_options(checkpoint=False)
+def command(
+    systems: tuple[str, ...], name: tuple[str, ...], open_queries: tuple[str, ...], **options: Any
+) -> None:
+    """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
+
+    Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
+    to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
+    largest mReP and its threshold, and the areas under mReP and mFR.
+    """
+    require_method(options["interval"])
+    if open_queries and len(open_queries) != len(systems):
+        raise click.UsageError(
+            f"--open-queries is given {len(open_queries)} times for {len(systems)} systems; "
+            "expected a file for each"
+        )
+    with StudyCommand(systems[0], options) as run:
+        names = system_names(systems, name, run.reading)
+        _require_distinct(names)
+        run.options["convention"] = card_of = card(run.options["convention"])
+        from bioeval.cli.run_outputs import curve_columns, task_document
+        from bioeval.studies.reid.reid import gom
+
+        found = {}
+        others = open_queries or (None,) * len(systems)
+        for file, called, other in zip(systems, names, others, strict=True):
+            own = run.options
+            if other is not None:
+                own = {**own, "open_queries": run.read(other, Path(other).stem, mates=False)}
+            scores = run.read(file, called, mates=False)
+            found[called] = run.count(gom, scores, **own)
+            known = "mean_ap" if "mean_ap" in found[called] else "mean_ap_at_least"
+            require_values([found[called][known]], [scores], card_of)
+        rows = [
+            {"system": called, **row}
+            for called, ds in found.items()
+            for row in rows_of(curve_columns(ds, "threshold"))
+        ]
+        csv = {"curves.csv": as_columns(rows)}
+        document = {
+            called: {
+                "file": file,
+                "fingerprint": ds.attrs["fingerprint"],
+                **task_document(ds),
+                "warnings": warnings_of(ds),
+            }
+            for (called, ds), file in zip(found.items(), systems, strict=True)
+        }
+        whole = {"bioeval": __version__, "systems": document}
+        run.finish(found, whole, csv, overlaid=True)
+
+
+def _require_distinct(names: tuple[str, ...]) -> None:
+    """Raise unless the names of the systems of one result are distinct."""
+    for called in names:
+        if names.count(called) > 1:
+            raise click.UsageError(
+                f"{names.count(called)} systems are called {called!r}; name each with --name"
+            )
+        if not called or "/" in called:
+            raise click.BadParameter(
+                f"{called!r}; expected a word without '/'", param_hint="'--name'"
+            )

@@ -1,0 +1,216 @@
+"""Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
+
+Of a card that has ``[gom]`` alone, what a query sees is that section's, and the rest the default.
+
+A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
+left out of the means and the form of average precision. Conventions are cards; no data set is
+named here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
+from bioeval.protocol import available, is_path, load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.fields import fields_of
+from bioeval.protocol.tasks import Reid
+from bioeval.scores.labels import missing_values
+from bioeval.scores.matrix import Scores, are_pairs
+
+FIELDS = fields_of(Reid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention(Reid):
+    """A card's ``[reid]`` section by the card's `name`, with options `changed`."""
+
+    name: str
+    changed: tuple[str, ...] = ()
+
+    @property
+    def ap_removed(self) -> str:
+        """The entries removed for average precision and INP."""
+        return self.removed if self.removed_for_ap == "as-above" else self.removed_for_ap
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options of :func:`bioeval.studies.reid.results.reid_dataset`."""
+        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over")
+        return {name: self[name] for name in names}
+
+    @property
+    def junk_in_words(self) -> str:
+        """Treatment of junk, in the words of an attribute."""
+        ids = ", ".join(map(str, self.junk_ids))
+        return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
+
+    @property
+    def last_rank(self) -> str:
+        """The place of `max_rank`, for messages: the card's field, or the option in its place."""
+        card = "max_rank" not in self.changed
+        return f"protocol {self.name}: [reid] max_rank" if card else "max_rank"
+
+    @property
+    def needs_cameras(self) -> bool:
+        """Whether any rule depends on cameras."""
+        return self.removed != "none" or self.ap_removed != "none"
+
+
+def convention_of(
+    convention: str | os.PathLike[str] | Protocol | Convention,
+    sections: Sequence[str] = ("reid",),
+    **options: Any,
+) -> Convention:
+    """Return a convention by the name or path of its card, with some options changed.
+
+    It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
+    its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
+    ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
+    """
+    found = convention if isinstance(convention, Convention) else _of_card(convention, sections)
+    flags = {k: options.pop(k, None) for k in _FLAGS}
+    given = {k: _checked(k, v) for k, v in options.items() if v is not None}
+    given = {**_of_flags(found, given, flags), **given}
+    changed = tuple(k for k, v in given.items() if v != getattr(found, k))
+    return replace(found, **given, changed=found.changed + changed)
+
+
+_FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
+
+
+def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
+    if isinstance(convention, str) and not is_path(convention) and convention not in available():
+        raise CardError(bad_choice("the convention", convention, conventions(sections)))
+    card = load(convention)
+    task = next((card.tasks[name] for name in sections if name in card.tasks), None)
+    if task is None:
+        lacking = " and no ".join(f"[{name}]" for name in sections)
+        raise CardError(
+            f"the card {card.name} has no {lacking} section; expected one of "
+            f"{', '.join(conventions(sections))}, or a card of your own with that section"
+        )
+    return Convention(name=card.name, **{k: v for k, v in dict(task).items() if k in FIELDS})
+
+
+def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
+    """Return the names of the shipped cards that have one of the sections."""
+    return [name for name in available() if set(sections) & set(load(name).tasks)]
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return an option, checked as the value of the card's field."""
+    if name not in FIELDS:
+        raise DataError(bad_choice("the option", name, FIELDS))
+    field = FIELDS[name]
+    if field.choices:
+        require_choice(name, value, field.words())
+        return value
+    if not field.many:
+        return require_integer(name, value, low=1)
+    try:
+        return tuple(require_integer(name, x, low=-(2**62)) for x in value)
+    except TypeError:
+        raise DataError(f"{name} is {value!r}; expected a list of whole numbers") from None
+
+
+def _of_flags(
+    found: Convention, given: Mapping[str, Any], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Convert open-reid's flags to fields of a card."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_, type(None))):
+            raise DataError(f"{name} is {value!r}; expected True, False or None")
+    meant: dict[str, Any] = {}
+    shot, other, first = (flags[name] for name in _FLAGS)
+    if (shot is not None or first is not None) and "cmc" in given:
+        raise DataError("cmc and a flag set the same rule; give one of them")
+    if other is not None and "removed" in given:
+        raise DataError("removed and separate_camera_set set the same rule; give one of them")
+    single = found.cmc == "single-gallery-shot" if shot is None else shot
+    if single and shot is not None:
+        meant["cmc"] = "single-gallery-shot"
+    elif not single and (shot is not None or first is not None):
+        every = found.cmc == "allshots" if first is None else not first
+        meant["cmc"] = "allshots" if every else "first-match"
+    if other:
+        # The flag is the CMC's; average precision stays over the card's own list.
+        meant["removed"] = "same-camera"
+        if found.removed != "same-camera":
+            meant["removed_for_ap"] = found.ap_removed
+    elif other is not None and found.removed == "same-camera":
+        meant["removed"] = "same-id-same-camera"
+    return meant
+
+
+#: Names of the column of cameras, the first that is there wins.
+CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+
+
+def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the camera column of queries and gallery; both must be complete and of one type."""
+    sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+    names = {side: _camera_column(meta) for side, meta in sides.items()}
+    missing = [side for side, name in names.items() if name is None]
+    if missing:
+        there = " and ".join(
+            f"{side} has {', '.join(map(repr, sides[side]))}" for side in missing if sides[side]
+        )
+        raise ProtocolError(
+            f"the convention removes gallery entries by camera, but there is no column 'camera' in "
+            f"{' and '.join(missing)}{f' ({there})' if there else ''}; give the cameras "
+            "of both sides (on the command line --meta probe_camera=KEY --meta "
+            "gallery_camera=KEY), or choose a convention that removes none"
+        )
+    columns = []
+    for side, meta in sides.items():
+        column = meta[names[side] or ""]
+        absent = missing_values(column)
+        if absent.any():
+            raise DataError(
+                f"{side}[{names[side]!r}] lacks {int(absent.sum())} cameras (None or NaN), the "
+                f"first at position {int(np.argmax(absent))}; every template needs one"
+            )
+        columns.append(column)
+    kinds = [{isinstance(x, (str, bytes)) for x in column.tolist()} for column in columns]
+    if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
+        shown = [repr(column.tolist()[0]) for column in columns]
+        raise DataError(
+            f"cameras are of two types, such as {shown[0]} of a query and {shown[1]} in the "
+            "gallery: no camera would be equal and nothing removed; make both numbers, or "
+            "both text"
+        )
+    return columns[0], columns[1]
+
+
+def has_cameras(scores: Scores) -> bool:
+    """Whether both sides of a matrix have a column of cameras."""
+    if are_pairs(scores):
+        return False
+    return all(_camera_column(x) is not None for x in (scores.probe_meta, scores.gallery_meta))
+
+
+def camera_warnings(scores: Scores) -> list[str]:
+    """Return a warning if the data have cameras and no convention states their use."""
+    if are_pairs(scores) or not scores.labelled or scores.has_mask:
+        return []
+    cameras = scores.probe_meta.get("camera")
+    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+        return []
+    if len(np.unique(cameras.astype(str))) < 2:
+        return []
+    return [
+        "pairs of the same camera are counted; conventions of re-identification, such as "
+        "protocol market1501, leave them and junk out"
+    ]
+
+
+def _camera_column(meta: Mapping[str, Any]) -> str | None:
+    folded = {name.casefold(): name for name in reversed(list(meta))}
+    return next((folded[name] for name in CAMERA_COLUMNS if name in folded), None)

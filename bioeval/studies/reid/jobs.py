@@ -1,0 +1,728 @@
+"""Re-identification: the candidate list of each query, and the ranks of its matches.
+
+The columns are read in the gallery's own order. Which of them are on a query's list follows from
+integer codes alone: one list of columns for all queries, or one for each camera, less the
+templates of the query's own identity that its camera removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.engine import engine
+from bioeval.base.errors import Argument, DataError
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
+from bioeval.scores.labels import Codes, of_no_person
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.reid import kernel
+from bioeval.studies.reid.convention import Convention, cameras_of
+from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
+from bioeval.studies.sites.shared_mates import MateLists, SharedMates
+from bioeval.tallies.cells import rounded_down
+from bioeval.tallies.counters import finite_range
+from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.parts import ConcatenatedRows, Extent, InBlocks
+from bioeval.tallies.sweep import watch_found, watched
+from bioeval.tallies.thresholds import require_values, to_internal
+
+# Scores in one call of a kernel, where nothing must be copied.
+SWEEP_VALUES = 1 << 24
+
+
+class RowReader(BlockReader):
+    """Reader of blocks whose columns are in the gallery's own order."""
+
+    @cached_property
+    def gallery(self) -> Any:
+        """The gallery, with its columns neither reordered nor grouped."""
+        m, n = self.scores.shape
+        none = np.zeros(m, dtype=np.int64)
+        return SimpleNamespace(
+            order=None,
+            columns=np.arange(n, dtype=np.int64)[None],
+            starts=np.array([0, n], dtype=np.int64),
+            self_position=_self_columns(self.scores),
+            own=none - 1,
+            mate_start=none,
+            mate_stop=none,
+        )
+
+    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and columns of pairs of one subject that agree in a column."""
+        probe, gallery = self.scores.codes.probe[rows], self.scores.codes.gallery
+        same = np.zeros((len(probe), len(gallery)), dtype=bool)
+        for probes, columns in self._excluding:
+            same |= probes[rows, None] == columns
+        rows, columns = np.nonzero(same & (probe[:, None] == gallery))
+        return rows, columns
+
+    def _check_mask(self, mask: np.ndarray, low: int) -> None:
+        codes = self.scores.codes
+        genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
+        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
+        if wrong.any():
+            row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            raise DataError(
+                f"the mask contradicts the labels, first at row {low + row}, column {column}; "
+                "mark what to leave out with 0"
+            )
+
+
+def _self_columns(scores: Scores) -> np.ndarray:
+    """Return the column that is the query itself, -1 where it is not in the gallery."""
+    ids = scores.gallery_ids
+    largest = max(int(ids.max()), int(scores.probe_ids.max()))
+    position = np.full(largest + 1, -1, dtype=np.int64)
+    position[ids] = np.arange(len(ids))
+    return position[scores.probe_ids]
+
+
+@dataclass
+class Candidates:
+    """The candidate lists of all queries under one rule of removal.
+
+    Attributes
+    ----------
+    same_camera : bool
+        Whether templates of the query's identity from its camera are removed.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
+        ``run_starts[l]:run_starts[l + 1]``.
+    which : int64 array, shape (m,)
+        The list of each query.
+    kept : bool array, shape (lists, n)
+        The columns of each list as a mask.
+    """
+
+    same_camera: bool
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+    which: np.ndarray
+    kept: np.ndarray
+
+    def off_list(self, self_column: np.ndarray) -> np.ndarray:
+        """Return the number of columns not on each query's list, without the query itself."""
+        count = (~self.kept).sum(axis=1)[self.which]
+        itself = (self_column >= 0) & ~self.kept[self.which, self_column]
+        return count - itself
+
+    @classmethod
+    def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Candidates:
+        """Build the lists of a rule; see the cards for the rules."""
+        if rule == "same-camera":
+            cameras, which = np.unique(queries, return_inverse=True)
+            kept = [~junk & (camera != c) for c in cameras]
+        else:
+            kept, which = [~junk], np.zeros(len(queries), dtype=np.int64)
+        found = [_runs(keep) for keep in kept]
+        starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
+        first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        which = which.reshape(-1).astype(np.int64)
+        return cls(rule != "none", starts, first, stop, which, np.array(kept))
+
+
+def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start and the end of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], keep.view(np.int8), [0]])))
+    return edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
+
+
+class Lists:
+    """The candidate lists of scores under a convention, as integer codes."""
+
+    def __init__(self, scores: Scores, convention: Convention):
+        scores.require_matrix()
+        require_subjects(scores, "re-identification")
+        self.scores, self.convention = scores, convention
+        codes = scores.codes
+        n = scores.shape[1]
+        self.identity, self.own = codes.gallery, codes.probe
+        self.identities = len(codes.values)
+        self.own_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
+        counts = np.bincount(self.identity, minlength=self.identities)
+        self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.room = counts[self.own]
+        self.self_column = _self_columns(scores)
+        self.enrolled = (self.room > (self.self_column >= 0)) & scores.enrolled_probes()
+        self.marked = of_no_person(codes.values, convention.junk_ids)
+        ids = (*convention.distractor_ids, *scores.distractor_ids)
+        self.distractor_ids = tuple(dict.fromkeys(ids))
+        self.distractors = of_no_person(codes.values, self.distractor_ids)
+        #: The code of each query's subject; -1 where it is of no person.
+        self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
+        removes = convention.junk == "remove"
+        junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
+        self.camera, self.query_camera = self._cameras()
+        self.rules = {
+            rule: Candidates.of(rule, junk, self.camera, self.query_camera)
+            for rule in dict.fromkeys([convention.ap_removed, convention.removed])
+        }
+
+    def _cameras(self) -> tuple[np.ndarray, np.ndarray]:
+        m, n = self.scores.shape
+        if not self.convention.needs_cameras:
+            return np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        queries, gallery = cameras_of(self.scores)
+        codes = Codes(queries, gallery, "cameras")
+        return codes.gallery, codes.probe
+
+    def notes(self) -> tuple[str, ...]:
+        """Return remarks on queries with the id of junk or of distractors."""
+        codes, said = self.scores.codes, []
+        keeps = self.convention.junk == "keep"
+        for ids, what, then in (
+            (self.distractor_ids, "distractors", "are searched like any other"),
+            (
+                self.convention.junk_ids,
+                "junk",
+                "are searched like any other" if keeps else "have no match left",
+            ),
+        ):
+            count = int(of_no_person(codes.values, ids)[self.own].sum())
+            if count:
+                said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
+        return tuple(said)
+
+    def about(self, reader: RowReader) -> Provenance:
+        """Return the provenance of the data, with :meth:`notes`."""
+        reader.note_failure_codes()
+        about, reading = reader.about, reader.about.reading
+        if self.distractor_ids:
+            reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
+        return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
+
+    def rows(
+        self, reader: RowReader, first: int, last: int
+    ) -> Iterator[tuple[int, np.ndarray, Callable]]:
+        """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
+
+        The third of each is a function for checked values: these have the policy for failed
+        comparisons applied; the others hold NaN for each failed comparison.
+        """
+        scores = self.scores
+        n = scores.shape[1]
+        base = scores.base
+        float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
+        direct = float_ and not scores.has_mask and not scores.exclude
+        step = reader.rows_per_block()
+        if isinstance(base, np.ndarray) and scores.reads_in_place:
+            step = max(1, SWEEP_VALUES // n)
+        for low in range(first, last, step):
+            high = min(low + step, last)
+
+            def checked(low: int = low, high: int = high) -> np.ndarray:
+                return reader.block(low, high).values
+
+            if direct:
+                values = writable_alias(as_distances(scores.read_rows(low, high), scores.kind))
+                reader.look(low, values)
+                yield low, values, checked
+            else:
+                yield low, checked(), checked
+
+    def rank_checked(
+        self, rule: str, low: int, rows: np.ndarray, checked: Callable
+    ) -> tuple[np.ndarray, Mates]:
+        """Return a block of rows and the ranks of its matches, after a check for failures."""
+        found = self._rank(rule, low, rows)
+        if found.failed.any():
+            rows = checked()
+            found = self._rank(rule, low, rows)
+        return rows, found
+
+    def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
+        """Rank the matches of a block of rows under a rule."""
+        b = len(rows)
+        offsets = np.concatenate([[0], np.cumsum(self.room[low : low + b])]).astype(np.int64)
+        places = int(offsets[-1])
+        mates = Mates(
+            offsets=offsets,
+            distance=np.empty(places, dtype=rows.dtype),
+            **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
+            **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
+        )
+        rank_mates(*self.groups(rule, low, rows), mates)
+        return mates
+
+    def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:
+        """Return a block of rows and the gallery under a rule, in the form that kernels take."""
+        part, candidates = slice(low, low + len(rows)), self.rules[rule]
+        queries = Queries(
+            values=rows,
+            own=self.own[part],
+            self_column=self.self_column[part],
+            camera=self.query_camera[part],
+            which=candidates.which[part],
+        )
+        gallery = ListedGallery(
+            identity=self.identity,
+            own_starts=self.own_starts,
+            own_columns=self.own_columns,
+            camera=self.camera,
+            same_camera=candidates.same_camera,
+            run_starts=candidates.run_starts,
+            run_first=candidates.run_first,
+            run_stop=candidates.run_stop,
+        )
+        return queries, gallery
+
+
+def match_lists(mates: Mates) -> MatchLists:
+    """Return the matches of a block of rows, without unused places."""
+    starts = np.concatenate([[0], np.cumsum(mates.found)])
+    used = places_used(mates)
+    return MatchLists(
+        starts,
+        mates.distance[used].astype(np.float64),
+        *(x[used] for x in (mates.closer, mates.tied, mates.before)),
+    )
+
+
+def places_used(mates: Mates) -> np.ndarray:
+    """Return the places of the matches of a block of rows that are in use."""
+    starts = np.concatenate([[0], np.cumsum(mates.found)])
+    return np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
+
+
+def _listed(ids: tuple[int, ...]) -> str:
+    return ", ".join(map(str, ids))
+
+
+def kept_scores(scores: Scores, convention: Convention) -> Scores:
+    """Return a view of scores without the cells that a convention removes."""
+    return scores.with_mask(LazyMask(Lists(scores, convention), scores.mask))
+
+
+class LazyMask:
+    """Mask of a matrix under a convention, computed row by row as it is read."""
+
+    ndim = 2
+
+    def __init__(self, lists: Lists, mask: np.ndarray | None):
+        self.lists, self.given = lists, mask
+        self.shape = lists.scores.shape
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
+        lists = self.lists
+        candidates = lists.rules[lists.convention.removed]
+        index = np.arange(self.shape[0])[rows]
+        genuine = lists.own[index, None] == lists.identity[None]
+        mask = np.where(genuine, np.uint8(GENUINE), np.uint8(IMPOSTOR))
+        mask[~candidates.kept[candidates.which[index]]] = IGNORE
+        if candidates.same_camera:
+            here = lists.query_camera[index, None] == lists.camera[None]
+            mask[genuine & here] = IGNORE
+        if self.given is not None:
+            mask[self.given[index] == IGNORE] = IGNORE
+        return mask
+
+
+# Places of the guide into the thresholds of GOM.
+PLACES = 1 << 12
+
+# Nodes of Gauss and Legendre for the mean over the orders of tied identities.
+NODES = 32
+
+
+class RetrievalJob(InBlocks):
+    """Counts the ranks of each query's matches, under a convention.
+
+    For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
+    number of galleries drawn for each query. With `thresholds`, increasing ones in the units of the
+    scores, the entries within each are counted too.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        convention: Convention,
+        *,
+        sampling: str | int = "exact",
+        seed: int = 0,
+        thresholds: np.ndarray | None = None,
+    ):
+        self.thresholds = None
+        if thresholds is not None:
+            require_values(scores, "retrieval within a threshold")
+            self.thresholds = to_internal(thresholds, scores.kind)
+        self.scores, self.convention = scores, convention
+        self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
+        self.lists, self.reader = Lists(scores, convention), RowReader(scores)
+        #: Of a part of a gallery: the matches at all sites, by rule of removal.
+        self.shared: dict[str, SharedMates] = {}
+        check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
+
+    what = "queries"
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        over, own = self.convention.removed, self.convention.ap_removed
+        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        removed, extra, within = [], list[np.ndarray](), []
+        taus, limits = self.thresholds, None
+        reader = self.reader.for_rows(low, high)
+        for first, rows, checked in self.lists.rows(reader, low, high):
+            for rule in self.lists.rules:
+                rows, found = self.lists.rank_checked(rule, first, rows, checked)
+                parts[rule].append(matches_of_rows(self, rule, first, rows, found))
+                if rule == over:
+                    removed.append(found.removed)
+                    extra += self._extra(first, rows, found)
+                if rule == own and taus is not None:
+                    limits = limits or _with_guide(taus, rows.dtype)
+                    counts = np.empty((len(rows), len(taus) + 1), dtype=np.int64)
+                    groups = self.lists.groups(rule, first, rows)
+                    kernel.count_retrieved(*groups, limits, counts)
+                    within.append(counts)
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {
+            "matches": {rule: _counts_of(found) for rule, found in parts.items()},
+            "removed": ConcatenatedRows(tuple(removed)),
+            "extra": ConcatenatedRows(tuple(extra)),
+            "retrieved": ConcatenatedRows(tuple(within)),
+            "watch": watched(reader, low, high),
+        }
+
+    def run(self, progress: Progress | None = None) -> ReidTally:
+        """Count all queries in one sweep."""
+        convention, reader, taus = self.convention, self.reader, self.thresholds
+        over, own = convention.removed, convention.ap_removed
+        found = _count_all(self, progress)
+        parts = {rule: _matches_of(counts) for rule, counts in found["matches"].items()}
+        removed = found["removed"].array()
+        removed += self.lists.rules[over].off_list(self.lists.self_column)
+        extra = found["extra"].arrays
+        single = convention.cmc == "single-gallery-shot"
+        # How many entries are within each threshold.
+        within = None if taus is None else np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
+        sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
+        return ReidTally(
+            about=self.lists.about(reader),
+            convention=convention.name,
+            removed=over,
+            removed_for_ap=own,
+            junk=convention.junk_in_words,
+            cmc=convention.cmc,
+            shots_of=f"{convention.ties} ties, {sampled}" if single else "",
+            enrolled=self.lists.enrolled,
+            removed_entries=removed,
+            matches=parts[own],
+            cmc_matches=parts[over] if over != own else None,
+            shots=np.concatenate(extra) if single else None,
+            identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
+            thresholds=taus,
+            retrieved=within,
+        )
+
+    def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
+        """Return the facts of a block of rows that a CMC over identities needs."""
+        if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
+            return []
+        given = (*self.lists.groups(self.convention.removed, low, rows), mates)
+        if self.convention.cmc == "identity-dedup":
+            counts = np.empty((len(rows), 3), dtype=np.int64)
+            kernel.rank_identities(*given, counts)
+            return [counts]
+        ties = self.convention.ties
+        nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
+        if ties == "expected":
+            nodes, weights = np.polynomial.legendre.leggauss(NODES)
+            nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
+        draws = kernel.Draws(
+            stable=ties == "stable",
+            nodes=nodes,
+            weights=weights,
+            repeats=self.repeats,
+            seed=self.seed,
+            keys=writable_alias(self.scores.probe_ids[low : low + len(rows)]),
+        )
+        at_rank = np.empty((len(rows), self.convention.max_rank))
+        kernel.single_shots(*given, draws, at_rank)
+        return [at_rank]
+
+
+class GomJob(InBlocks):
+    """Counts the entries retrieved within each threshold, under a convention, for GOM.
+
+    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
+    or from the two distances that it is; of the variant ``"reference"``, a removed entry stays, at
+    distance 1. The rows of `appended` are counted after those of the scores, on the same scale.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        convention: Convention,
+        thresholds: np.ndarray,
+        *,
+        normalize: bool | tuple[float, float] = True,
+        variant: str = "paper",
+        appended: Scores | None = None,
+    ):
+        self.appended: GomJob | None = None
+        if appended is not None:
+            self.appended = GomJob(appended, convention, thresholds, variant=variant)
+        self.scores, self.convention, self.thresholds = scores, convention, thresholds
+        self.normalize, self.variant = normalize, variant
+        self.lists, self.reader = Lists(scores, convention), RowReader(scores)
+        self.shared: dict[str, SharedMates] = {}
+        self.rule = convention.removed
+        self.raw = thresholds  # in distances that are not normalised
+
+    what = "queries"
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        parts, removed, within, thresholds = [], [], [], None
+        for first, rows, checked in lists.rows(reader, low, high):
+            rows, found = lists.rank_checked(self.rule, first, rows, checked)
+            if thresholds is None:
+                thresholds = _with_guide(self.raw, rows.dtype)
+            counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
+            groups = lists.groups(self.rule, first, rows)
+            kernel.count_retrieved(*groups, thresholds, counts)
+            within.append(counts)
+            removed.append(found.removed)
+            parts.append(matches_of_rows(self, self.rule, first, rows, found))
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {
+            "matches": _counts_of(parts),
+            "removed": ConcatenatedRows(tuple(removed)),
+            "retrieved": ConcatenatedRows(tuple(within)),
+            "watch": watched(reader, low, high),
+        }
+
+    def run(self, progress: Progress | None = None) -> GomTally:
+        """Count all queries."""
+        ends = self._scale() if self.normalize else (0.0, 1.0)
+        found = self._count(*ends, progress)
+        return found if self.appended is None else found.append(self.appended._count(*ends))
+
+    def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
+        """Count all queries of the scores on a scale."""
+        lists, reader = self.lists, self.reader
+        span = high_end - low_end
+        self.raw = unscaled(self.thresholds, low_end, span)
+        counted = _count_all(self, progress)
+        removed = counted["removed"].array()
+        removed += lists.rules[self.rule].off_list(lists.self_column)
+        matches = _matches_of(counted["matches"])
+        matches.distance = (matches.distance - low_end) / span
+        retrieved = counted["retrieved"].array()
+        if self.variant == "reference":
+            retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
+        return GomTally(
+            about=lists.about(reader),
+            convention=self.convention.name,
+            removed=self.rule,
+            junk=self.convention.junk_in_words,
+            variant=self.variant,
+            low=low_end,
+            high=high_end,
+            thresholds=self.thresholds,
+            retrieved=np.cumsum(retrieved, axis=1)[:, :-1],
+            enrolled=lists.enrolled,
+            removed_entries=removed,
+            matches=matches,
+        )
+
+    def ends(self) -> tuple[float, float]:
+        """Return the smallest and the largest finite distance."""
+        found = _count_all(_Extent(self.lists, self.reader), None)["extent"]
+        if self.appended is not None:
+            found = found.merge(Extent(*self.appended.ends()))
+        return found.low, found.high
+
+    def _scale(self) -> tuple[float, float]:
+        """Return the smallest and the largest finite distance, or the given ones."""
+        least, most = self.ends()
+        if isinstance(self.normalize, tuple):
+            first, last = self.normalize
+            if least < first or most > last:
+                raise DataError(
+                    f"{Argument('normalize')} is ({first:g}, {last:g}), but the distances reach "
+                    f"from {least!r} to {most!r}; give the smallest and the largest of all parts"
+                )
+            return first, last
+        if not least < most:
+            raise DataError(
+                "distances cannot be normalised: there are not two different finite ones; give "
+                "normalize=False"
+            )
+        if not np.isfinite(most - least):
+            raise DataError(
+                f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
+            )
+        return least, most
+
+
+def matches_of_rows(
+    job: RetrievalJob | GomJob, rule: str, low: int, rows: np.ndarray, found: Mates
+) -> MatchLists:
+    """Return the ranks of the matches of a block of rows, at all sites where they share."""
+    if rule not in job.shared:
+        return match_lists(found)
+    lists, part = job.lists, slice(low, low + len(rows))
+    rules = lists.rules[rule]
+    candidates = {
+        "identity": lists.identity,
+        "own": lists.own[part],
+        "kept": rules.kept,
+        "which": rules.which[part],
+        "place": writable_alias(job.scores.gallery_ids)[None],
+    }
+    return job.shared[rule].around(low, rows, candidates)
+
+
+def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
+    """Return all matches of each query at site 0, by rule of removal."""
+    work = _AllMatches(job.lists, RowReader(job.scores))
+    found_by_rule = {}
+    for rule, found in _count_all(work, progress)["rules"].items():
+        probe, distance, place = (found[x].array() for x in ("probe", "distance", "place"))
+        site = np.zeros(len(place), dtype=np.int64)
+        probes = job.scores.shape[0]
+        found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
+    return found_by_rule
+
+
+class _AllMatches(InBlocks):
+    """All matches of some queries, by rule of removal."""
+
+    what = "matches"
+
+    def __init__(self, lists: Lists, reader: RowReader):
+        self.lists, self.reader, self.scores = lists, reader, lists.scores
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        none = {
+            "probe": ConcatenatedRows(),
+            "distance": ConcatenatedRows(),
+            "place": ConcatenatedRows(),
+        }
+        rules = dict.fromkeys(lists.rules, none)
+        for first, rows, checked in lists.rows(reader, low, high):
+            for rule, before in rules.items():
+                rows, found = lists.rank_checked(rule, first, rows, checked)
+                matches = match_lists(found)
+                column = self.scores.gallery_ids[found.column[places_used(found)]]
+                some = {"probe": first + matches.query, "distance": matches.distance}
+                some["place"] = column
+                rules[rule] = {x: before[x].merge(ConcatenatedRows.of(some[x])) for x in before}
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {"rules": rules, "watch": watched(reader, low, high)}
+
+
+class _Extent(InBlocks):
+    """The smallest and the largest finite distance of some queries."""
+
+    what = "extent"
+
+    def __init__(self, lists: Lists, reader: RowReader):
+        self.lists, self.reader, self.scores = lists, reader, lists.scores
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Find the extent of the distances of queries ``low:high``."""
+        found, reader = Extent(), self.reader.for_rows(low, high)
+        for first, rows, _ in self.lists.rows(reader, low, high):
+            itself = self.lists.self_column[first : first + len(rows)]
+            found = found.merge(Extent(*finite_range(rows, np.maximum(itself, 0), itself + 1)))
+        return {"extent": found, "watch": watched(reader, low, high)}
+
+
+def _count_all(
+    work: RetrievalJob | GomJob | _AllMatches | _Extent, progress: Progress | None
+) -> dict[str, Any]:
+    """Return the counts of all queries."""
+    chosen = engine()
+    with threads_for(work.scores):
+        if chosen is None:
+            found = work.part(0, work.scores.shape[0], progress)
+        else:
+            found = chosen.count(work, progress)
+    watch_found(work.reader, found["watch"])
+    return found
+
+
+def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
+    """Return matches as arrays to be joined with those of other queries."""
+    found = MatchLists.joined(parts)
+    values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
+    return {name: ConcatenatedRows.of(x) for name, x in {"counts": found.counts, **values}.items()}
+
+
+def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:
+    """Return the matches of all queries."""
+    arrays = {name: joined.array() for name, joined in counts.items()}
+    starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])
+    return MatchLists(starts, **arrays)
+
+
+def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span`` at most it.
+
+    Found by halving the range of all numbers: around 0 there are too many to go one by one.
+    """
+    if (low, span) == (0.0, 1.0):
+        return thresholds
+    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
+    with np.errstate(over="ignore"):
+        while (beyond - 1 > within).any():
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
+            inside = (_number(middle) - low) / span <= thresholds
+            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
+    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+
+
+def _order(x: np.ndarray) -> np.ndarray:
+    """Return integers in the order of float64 numbers, consecutive for neighbours."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """Return the float64 number of an integer made by :func:`_order`."""
+    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+
+
+def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresholds:
+    """Return thresholds in the dtype of the distances, with a guide to find them."""
+    own = rounded_down(thresholds, dtype)
+    finite = own[np.isfinite(own)]
+    base = finite[0] if len(finite) else dtype.type(0)
+    last = dtype.type(PLACES - 1)
+    with np.errstate(all="ignore"):
+        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
+        scale = scale if np.isfinite(scale) else dtype.type(0)
+        place = (own - base) * scale
+    place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
+    guide = np.searchsorted(place, np.arange(PLACES))
+    steps = int(np.bincount(place).max())
+    nan = len(own) + 1
+    return kernel.GuidedThresholds(
+        values=np.append(own, [dtype.type(np.inf)] * 2),
+        base=base,
+        scale=scale,
+        last=last,
+        guide=np.append(guide, nan),
+        steps=steps,
+    )

@@ -1,0 +1,701 @@
+"""Evaluation of re-identification under a convention, and GOM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import (
+    MOST_DRAWS,
+    numbers_or_nothing,
+    require_callable,
+    require_flag,
+    require_integer,
+)
+from bioeval.base.engine import Client
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
+from bioeval.base.variables import IntervalMethod
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import Cmc, Gom, RemovedForAp
+from bioeval.results.blocks import (
+    Block,
+    Found,
+    Intervals,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
+from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatched
+from bioeval.results.words import excluded_by_system
+from bioeval.scores.arrays import Sampling
+from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.lists.results import TOP_K, Junk, Removed, reid_of_lists
+from bioeval.studies.lists.scores import TopKScores, are_lists
+from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, convention_of
+from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
+from bioeval.studies.reid.results import (
+    GOM,
+    REID,
+    GomOptions,
+    GomVariant,
+    ReidOptions,
+    gom_dataset,
+    gom_measures,
+    is_turned,
+    reid_dataset,
+    reid_measures,
+    require_matches,
+    warn_of_cut_lists,
+)
+from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.identification_job import PlainTies, Ties, check_max_rank
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
+
+Named = str | os.PathLike[str] | Protocol
+
+# Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
+TAUS = 101
+
+
+@leaves_out_attacks
+@distributable
+def reid(
+    scores: Scores,
+    convention: Named = "market1501",
+    *,
+    max_rank: int | None = None,
+    ties: Ties | None = None,
+    rank_k: int | None = None,
+    rank_k_over: RankKOver | None = None,
+    ap: ApForm | None = None,
+    unmatched: Unmatched | None = None,
+    removed: Removed | None = None,
+    removed_for_ap: RemovedForAp | None = None,
+    junk: Junk | None = None,
+    junk_ids: Sequence[int] | None = None,
+    distractor_ids: Sequence[int] | None = None,
+    cmc: Cmc | None = None,
+    single_gallery_shot: bool | None = None,
+    separate_camera_set: bool | None = None,
+    first_match_break: bool | None = None,
+    thresholds: Any = None,
+    sampling: Sampling = "exact",
+    interval: IntervalMethod | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: int = 0,
+    per_query: bool = False,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate re-identification under a convention: CMC, mAP and mINP.
+
+    Every keyword left out takes the value of the card: see ``bioeval protocols market1501``, and
+    ``docs/reid.md`` for how the conventions differ.
+
+    Parameters
+    ----------
+    scores : Scores
+        Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
+        the convention uses cameras. Top-K lists (:class:`TopKScores`) are evaluated by a
+        convention as far as lists determine it, with the results of :func:`top_k`.
+    convention : str, path or Protocol
+        The name or the path of a card with a ``[reid]`` section.
+    max_rank : int
+        The last rank of the CMC. Beyond the gallery's end it keeps its last value.
+    ties : {"stable", "pessimistic", "optimistic", "expected"}
+        Rank of a non-match exactly as close as a match. Under ``"expected"`` with ties, only the
+        CMC is defined.
+    rank_k : int
+        Also report the mean AP of lists cut at this rank.
+    rank_k_over : {"positives", "smaller"}
+        The denominator: the number of matches, or the smaller of that number and K.
+    ap : {"sum", "trapezoid", "tied-once"}
+        The form of average precision.
+    unmatched : {"skip", "zero"}
+        Whether a query without a match is excluded from all means, or counts as 0.
+    removed : {"same-id-same-camera", "same-camera", "none"}
+        Gallery entries removed from a query's list.
+    removed_for_ap : {"as-above", "same-id-same-camera", "none"}
+        The same for average precision and INP, if their list is not the CMC's.
+    junk : {"remove", "keep"}
+        Treatment of entries of `junk_ids`.
+    junk_ids : sequence of int
+    distractor_ids : sequence of int
+        Identities that mark distractors, which stay as wrong entries, beside those that the names
+        of images mark (Market-1501's 0): a query of one has a warning.
+    cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
+        What a CMC counts.
+    single_gallery_shot, separate_camera_set, first_match_break : bool
+        open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` applies to
+        the CMC only, as there.
+    thresholds : float or increasing array of float, optional
+        In the units of the scores: also return precision, recall and F1 of the entries that each
+        query retrieves within each threshold, on the list of average precision.
+    sampling : "exact" or int
+        For single gallery shots: the mean over all draws, or the number of draws per query.
+    interval, confidence, replicates
+        As for :func:`verification`: intervals of all means over the queries. All queries of an
+        identity are resampled together; the gallery is fixed. ``"wilson"`` and
+        ``"clopper-pearson"``: of the CMC alone.
+    random_state : int
+        Seed of the draws, and of the bootstrap.
+    per_query : bool
+        Also return ``average_precision``, ``inp``, ``reciprocal_rank``, ``query_r_precision``,
+        ``query_ndcg``, ``first_match_rank``, ``matches`` and ``removed_entries`` of each query,
+        over ``probe``.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
+        ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
+        ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
+        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``, ``mrr``,
+        ``r_precision``, ``ndcg``, ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the
+        denominator), ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries
+        removed, over all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the
+        means over the queries.
+
+    Raises
+    ------
+    CardError
+        If there is no such convention.
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If cameras are needed and not given, or no query has a match left.
+
+    Warns
+    -----
+    BioevalWarning
+        If a query has more matches than `rank_k`, over ``"positives"``: then even a perfect list
+        has a rank-K average precision below 1.
+
+    Notes
+    -----
+    Two further questions take one line each: the ROC of the pairs that a convention keeps, with
+    TPR (``gar``) over FPR (``far``), is ``be.verification(be.apply_convention(scores,
+    "market1501"))``, and its TPR at an FPR ``1 - frr_at_far``; the ten worst queries are
+    ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
+
+    Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
+    the matches of a query are, and one sweep of the row counts what ranks before each.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores(
+    ...     [[1, 2, 3, 4, 5]], [7], [7, 8, 7, 9, 7],
+    ...     probe_meta={"camera": [1]}, gallery_meta={"camera": [1, 1, 2, 2, 3]},
+    ... )
+    >>> found = be.reid(scores, max_rank=3)
+    >>> found.cmc.values, float(found.mean_ap), float(found.mean_inp)
+    (array([0., 1., 1.]), 0.5, 0.5)
+    """
+    require_scores(scores)
+    scores = with_exclusions(scores, convention)
+    rules = convention_of(
+        convention,
+        max_rank=max_rank,
+        ties=ties,
+        rank_k=rank_k,
+        rank_k_over=rank_k_over,
+        ap=ap,
+        unmatched=unmatched,
+        removed=removed,
+        removed_for_ap=removed_for_ap,
+        junk=junk,
+        junk_ids=junk_ids,
+        distractor_ids=distractor_ids,
+        cmc=cmc,
+        single_gallery_shot=single_gallery_shot,
+        separate_camera_set=separate_camera_set,
+        first_match_break=first_match_break,
+    )
+    if not isinstance(sampling, str) or sampling != "exact":
+        require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+        if rules.cmc != "single-gallery-shot":
+            raise ProtocolError(
+                f"sampling applies to single gallery shots; this CMC counts {rules.cmc} and "
+                "draws nothing"
+            )
+    per_query = require_flag("per_query", per_query)
+    seed = require_integer("random_state", random_state, low=0)
+    limits = IntervalOptions.parse(interval, confidence, replicates, seed)
+    taus = retrieval_thresholds(thresholds, "re-identification")
+    if are_lists(scores):
+        if taus is not None:
+            refuse_thresholds()
+        result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
+        warn_of_cut_lists(result)
+        return _with_limits(result, measures, scores, TOP_K, limits)
+    job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
+    options = ReidOptions(**rules.result_options(), per_query=per_query)
+    tally = job.run(require_callable("progress", progress))
+    result = reid_dataset(tally, options)
+    if rules.unmatched == "skip":
+        require_matches(result)
+    if rules.changed:
+        result.attrs["changed"] = ", ".join(rules.changed)
+    warn_of_cut_lists(result)
+    people = job.lists.people
+    return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
+
+
+def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
+    """Return the thresholds of a task on retrieved sets, checked; a number of them is refused."""
+    grid = check_thresholds(thresholds)
+    if isinstance(grid, int):
+        raise DataError(
+            f"{Argument('thresholds')} = {grid}; of {task} expected None or an increasing array, "
+            "not a number of them"
+        )
+    return grid
+
+
+def refuse_thresholds() -> NoReturn:
+    """Refuse thresholds of top-K lists."""
+    raise ProtocolError(
+        f"{Argument('thresholds')}: lists that are cut do not hold all that is within a threshold; "
+        "leave them out, or give a matrix of scores"
+    )
+
+
+def _with_limits(
+    result: xr.Dataset,
+    measures: QueryMeasures,
+    scores: Scores,
+    names: Mapping[str, Name],
+    options: IntervalOptions | None,
+    people: np.ndarray | None = None,
+) -> xr.Dataset:
+    """Return a result with confidence intervals, if there are options of an interval.
+
+    `people` of the queries, where they are not those of the scores alone.
+    """
+    if options is None:
+        return result
+    if options.by_subject:
+        require_people(scores, options.method)
+    people = scores.probe_people if people is None else people
+    return query_mean_intervals(result, measures, people, names, options)
+
+
+@leaves_out_attacks
+@distributable
+def gom(
+    scores: Scores,
+    *,
+    thresholds: Any = None,
+    budget: int | None = None,
+    normalize: bool | tuple[float, float] | None = None,
+    variant: GomVariant | None = None,
+    convention: Named = "market1501",
+    ties: PlainTies | None = None,
+    max_rank: int | None = None,
+    interval: IntervalMethod | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    per_query: bool = False,
+    open_queries: Scores | None = None,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
+
+    For a query with a match, everything within the threshold tau is retrieved: RP is the average
+    precision of that list over the matches in it, VP is ``TP / (TP + FN + FP)``, and ReP is
+    ``sqrt(RP VP)``. For a query whose identity is not in the gallery, FR is ``min(FP / B, 1)``.
+
+    Parameters
+    ----------
+    scores : Scores
+        Enrolled and unenrolled queries may be in one matrix. Of top-K lists (:class:`TopKScores`)
+        with `normalize` given, ``X`` is exact where it is not NaN, and lies between ``X_at_least``
+        and ``X_at_most`` where the lists end before it is known.
+    thresholds : None or increasing array of float
+        On the normalised scale, or in the unit of the scores where they are not normalised; None:
+        the card's, or 0, 0.01 ... 1. Areas are over these.
+    budget : int, optional
+        B, the number of false retrievals at which FR reaches 1. None: the card's, or 3000.
+    normalize : bool or pair of float, optional
+        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. A pair:
+        from these, the smallest and the largest distance of a whole of which the scores are a
+        part (attributes ``normalised_low`` and ``normalised_high``; similarities are negated).
+        None: as the card says, or True.
+    variant : {"paper", "reference"}, optional
+        ``"paper"``: the definitions of the text. ``"reference"``: those of the program behind the
+        published figures: retrieved entries are counted up to the last match only, the means are
+        over all queries, and removed entries stay at distance 1. None: the card's, or the paper's.
+    convention : str, path or Protocol
+        A card with a section ``[gom]``, such as ``gom-market1501``, or with ``[reid]``, of which
+        only removal, junk and ties are used.
+    ties : {"stable", "pessimistic", "optimistic"}
+        In place of the card's.
+    max_rank : int, optional
+        The last rank of ``cmc`` and ``dir``. None: the card's, or 10.
+    interval, confidence, replicates, random_state
+        As for :func:`reid`.
+    per_query : bool
+        Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
+    open_queries : Scores, optional
+        Queries of another data set against the same gallery. No identity of theirs is in the
+        gallery, whatever their labels; for all else they are further rows of `scores`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
+        ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
+        mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
+        ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``. With an
+        interval: ``_low`` and ``_high`` of all but ``dir``, ``micro_f1`` and the thresholds.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506); ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
+    >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
+    ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
+    >>> found = be.gom(scores, thresholds=[0.3, 0.6], budget=5, normalize=False)
+    >>> found.mvp.values.round(2), found.mfr.values
+    (array([0.67, 1.  ]), array([0. , 0.2]))
+    """
+    require_scores(scores)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    given: dict[str, Any] = {
+        "budget": budget,
+        "variant": variant,
+        "ties": ties,
+        "max_rank": max_rank,
+    }
+    given["per_query"] = require_flag("per_query", per_query)
+    if are_lists(scores):
+        return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
+    job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
+    tally = job.run(require_callable("progress", progress))
+    result = gom_dataset(tally, options)
+    people = job.lists.people
+    if open_queries is not None:  # whose people are others, whatever their labels
+        people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
+    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
+
+
+def plan_gom(
+    scores: Scores,
+    convention: Named,
+    thresholds: Any = None,
+    normalize: bool | tuple[float, float] | None = None,
+    given: Mapping[str, Any] | None = None,
+    open_queries: Scores | None = None,
+) -> tuple[GomJob, GomOptions]:
+    """Return the job of GOM and the options of its result, as given by a card.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : str, path or Protocol
+    thresholds, normalize
+        As for :func:`gom`; None leaves the card's.
+    given : mapping of str to object
+        Options of :class:`GomOptions` in place of the card's; None leaves the card's.
+    open_queries : Scores, optional
+        As for :func:`gom`.
+    """
+    require_values(scores, "GOM")
+    scores = with_exclusions(scores, convention)
+    require_subjects(scores, "GOM")
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
+    appended = None
+    if open_queries is not None:
+        from bioeval.studies.reid.reid import as_open_queries
+
+        appended = as_open_queries(open_queries, scores, rules)
+    job = GomJob(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
+    return job, options
+
+
+def _gom_rules(
+    convention: Named,
+    thresholds: Any,
+    normalize: bool | tuple[float, float] | None,
+    given: Mapping[str, Any] | None,
+    kind: str,
+) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
+    """Return what a query sees, the options of the result, the thresholds, and the scale."""
+    changed = {name: value for name, value in (given or {}).items() if value is not None}
+    GomOptions(**changed)  # refuses what GOM does not have, before the card is read
+    rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
+    task = load(convention).gom or Gom()
+    if rules.ties == "expected":
+        raise ProtocolError(
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
+        )
+    own = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
+    options = GomOptions(**{**own, **changed, "ties": rules.ties})
+    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
+    if grid is None:
+        grid = np.arange(TAUS) / (TAUS - 1.0)
+    scale = task.distances == "normalized" if normalize is None else _scale(normalize)
+    ends = scale if isinstance(scale, tuple) else (0.0, 1.0)
+    if scale is not True and is_turned(kind, *ends):
+        grid = to_user(grid, kind)[::-1]  # similarities as distances
+    return rules, options, grid, scale
+
+
+def lists_gom(
+    scores: TopKScores,
+    convention: Named,
+    thresholds: Any = None,
+    normalize: bool | tuple[float, float] | None = None,
+    given: Mapping[str, Any] | None = None,
+    limits: IntervalOptions | None = None,
+    open_queries: Scores | None = None,
+) -> xr.Dataset:
+    """Return the measures of GOM of top-K lists, with bounds; see :func:`gom`."""
+    if open_queries is not None:
+        scores.require_matrix()
+    if limits is not None:
+        raise ProtocolError(
+            f"{Argument('interval')}: GOM of top-K lists has bounds without confidence limits; "
+            "leave it out, or give a matrix of scores"
+        )
+    if load(convention).exclude:
+        scores.excluding()
+    from bioeval.studies.lists.cut_lists import gom_of_lists
+
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
+    result = gom_of_lists(scores, rules, options, grid, scale)
+    warn_of_cut_lists(result)
+    return result
+
+
+def _scale(normalize: Any) -> bool | tuple[float, float]:
+    """Return whether distances are normalised, or the distances that become 0 and 1."""
+    if isinstance(normalize, (bool, np.bool_)):
+        return bool(normalize)
+    found = numbers_or_nothing(normalize).tolist()
+    low, high = found if len(found) == 2 else (np.nan, np.nan)
+    if not (low < high and np.isfinite(high - low)):
+        raise DataError(
+            f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "
+            "the largest distance, such as (0.0, 2.0)"
+        )
+    return low, high
+
+
+def apply_convention(
+    scores: Scores,
+    convention: Named = "market1501",
+    *,
+    removed: Removed | None = None,
+    junk: Junk | None = None,
+) -> Scores:
+    """Leave out of the scores what a convention removes, for every other task.
+
+    What :func:`bioeval.verification` makes of them is the ROC of the pairs that a re-identification
+    convention keeps (TPR at an FPR is ``1 - frr_at_far``); :func:`bioeval.open_set` gives TTR and
+    FTR.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : str, path or Protocol
+        The name or the path of a card with a ``[reid]`` or a ``[gom]`` section.
+    removed : {"same-id-same-camera", "same-camera", "none"}
+    junk : {"remove", "keep"}
+        In place of the card's.
+
+    Returns
+    -------
+    Scores
+        A view with a mask that is computed as it is read; no score is copied.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 2, 3]], [7], [7, 8, 7], probe_meta={"camera": [1]},
+    ...                    gallery_meta={"camera": [1, 1, 2]})
+    >>> int(be.verification(be.apply_convention(scores)).genuine_attempts)
+    1
+    """
+    require_scores(scores)
+    rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
+    return kept_scores(with_exclusions(scores, convention), rules)
+
+
+# The columns of the paper after CMC(1).
+_COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
+
+_SCALARS = {scalar.name: scalar for scalar in (*GOM_POINTS, *QUERY_MEANS)}
+
+
+def gom_blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each system, with the columns of the tables in the paper on GOM."""
+    yield Title("GOM")
+    counts = {
+        name: tuple(int(ds[x]) for x in ("queries", "open_queries", "skipped"))
+        for name, ds in found.items()
+    }
+    lines = []
+    for name, (ranked, absent, skipped) in counts.items():
+        said = f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
+        lines += [_options(found[name].attrs)]
+        lines += [said if len(set(counts.values())) == 1 else f"{name}: {said}"]
+    yield from map(Note, dict.fromkeys(lines))
+    if text := excluded_by_system({name: ds.attrs for name, ds in found.items()}):
+        yield Note(f"Excluded: {text}")
+    yield Sentence()
+    rows: list[list[str | None]] = []
+    for name, ds in found.items():
+        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
+        if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
+            limits = {"_at_least": "  at least", "_at_most": "  at most"}
+        for end, head in {"": name, **limits}.items():
+            values = [(CMC, ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)]
+            values += [(_SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
+            cells = [
+                None if end and np.isnan(x) else scalar.written(float(x), 0.0)
+                for scalar, x in values
+            ]
+            rows.append([head, *cells])
+    heads = ["", CMC.label.format(rank=1), *(_SCALARS[name].label for name in _COLUMNS)]
+    yield Table(heads, rows, folds=True, indented=False)
+    yield Sentence()
+    yield Note(
+        "All in per cent except tau_max. MREP and MFR are the areas under mReP and mFR.",
+        indented=False,
+    )
+    yield Intervals(found, "From, to", ", for each alone")
+    yield Warnings(found)
+
+
+def _options(attrs: Mapping[Any, Any]) -> str:
+    """Return the options of an evaluation of GOM in words."""
+    said = [
+        f"removed: {attrs['removes'].replace('-', ' ')}",
+        f"junk {attrs['junk']}",
+        "as the authors' program" if attrs["variant"] == "reference" else "",
+        f"B = {int(attrs['budget']):,}",
+        f"{attrs['ties']} ties",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:
+    """Return queries of another data set as queries whose identity is not in the gallery.
+
+    They must be scores of the same kind against the gallery of `scores`, which lends them its
+    metadata. Their labels no longer count; their cameras do where a convention removes a whole
+    camera from a list.
+    """
+    argument = Argument("open_queries")
+    require_scores(queries, str(argument))
+    scores.require_matrix()
+    queries.require_matrix()
+    for what in ("kind", "nan"):
+        mine, theirs = getattr(scores, what), getattr(queries, what)
+        if mine != theirs:
+            raise DataError(
+                f"{argument} has {what} = {theirs!r}, and the scores have {mine!r}; expected the "
+                "same of both"
+            )
+    _require_same_gallery(queries, scores, argument)
+    if np.isin(queries.probe_ids, queries.gallery_ids).any():
+        raise DataError(
+            f"{argument} is an all-against-all matrix: its queries are in the gallery; "
+            "expected queries of another data set, against the same gallery"
+        )
+    view = queries.select()
+    view.gallery_meta, view.distractor_ids = scores.gallery_meta, scores.distractor_ids
+    if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
+        sides = view.probe_meta, view.gallery_meta
+        view.probe_meta, view.gallery_meta = (
+            {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
+            | {"camera": np.zeros(size, dtype=np.int64)}
+            for meta, size in zip(sides, view.shape, strict=True)
+        )
+    view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
+    ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
+    view.codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
+    return view
+
+
+def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -> None:
+    """Raise :class:`DataError` unless the columns of both are the same templates."""
+    sizes = queries.shape[1], scores.shape[1]
+    if sizes[0] != sizes[1]:
+        raise DataError(
+            f"{argument} has a gallery of {counted(sizes[0], 'templates')}, and the scores have "
+            f"one of {sizes[1]:,}; expected the same gallery, in the same order"
+        )
+    columns = {"label": (queries.gallery_labels, scores.gallery_labels)}
+    for name, column in scores.gallery_meta.items():
+        if name in queries.gallery_meta:
+            columns[name] = queries.gallery_meta[name], column
+    for name, (theirs, mine) in columns.items():
+        pairs = zip(theirs.tolist(), mine.tolist(), strict=True)
+        other = [i for i, (x, y) in enumerate(pairs) if x != y and (x == x or y == y)]
+        if other:
+            at = other[0]
+            raise DataError(
+                f"{argument} has another gallery: the {name} of template {at} is "
+                f"{theirs.tolist()[at]!r}, and {mine.tolist()[at]!r} in the scores "
+                f"({counted(len(other), 'templates')} differ); expected the same templates in "
+                "the same order"
+            )
+
+
+def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:
+    """Return codes in which no query has an identity of the gallery, or one of `ids`."""
+    codes = Codes(gallery, gallery)
+    stranger: object = "open query"
+    if codes.values.dtype.kind in "iufb":
+        free = np.arange(len(codes.values) + len(ids) + 1)
+        free = free[~np.isin(free, codes.values) & ~of_no_person(free, ids)]
+        stranger = free[0].item()
+    else:
+        while stranger in codes.lookup:
+            stranger = f"{stranger}'"
+    code = np.full(queries, len(codes.values))
+    return Codes.known(np.append(codes.values, np.array([stranger])), code, codes.gallery)

@@ -1,0 +1,672 @@
+"""Re-identification: CMC, mAP and mINP under a convention, and GOM within a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+from warnings import warn
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base import scalars
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import BioevalWarning, DataError, MergeError, ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import Name
+from bioeval.base.variables import by_name, ends
+from bioeval.base.version import __version__
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import (
+    AP_FORMS,
+    TENTHS,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    RankKOver,
+    RetrievedSets,
+    Unmatched,
+    average_precision,
+    counted_places,
+    cut_average_precision,
+    cut_warnings,
+    first_places,
+    interpolated_precision,
+    match_places,
+    match_sum,
+    ranks_of,
+)
+from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
+from bioeval.tallies.thresholds import check_thresholds, to_user
+
+REID = {
+    "cmc": scalars.CMC,
+    "cmc_count": Name(
+        "queries whose first counted match is at rank R or better, or expected number", "queries"
+    ),
+    **by_name(scalars.QUERY_MEANS),
+    **by_name(scalars.RANKED_LISTS),
+    "interpolated_precision": scalars.INTERPOLATED_PRECISION,
+    **by_name(scalars.RETRIEVED_SETS),
+    "queries": Name("queries that the means are over", "queries"),
+    "subjects": Name("identities of all queries: independent trials", "subjects"),
+    "skipped": Name("queries without a match, left out of the means", "queries"),
+    "unmatched": Name("queries that have no match left", "queries"),
+    "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
+    "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
+    "tied": Name("queries with a non-match tied with one of their matches", "queries"),
+    **by_name(scalar.of_query for scalar in scalars.QUERY_MEANS if scalar.of_query),
+    "first_match_rank": Name("rank of the first match; NaN without one"),
+    "matches": Name("matches of the query that are not excluded", "entries"),
+    "removed_entries": Name("gallery entries excluded for the query", "entries"),
+}
+
+_RANKED = (
+    *("cmc", *by_name(scalars.QUERY_MEANS)),
+    *("precision_at_k", "recall_at_k", "interpolated_precision"),
+)
+
+REID |= ends(REID, (*_RANKED, "precision", "recall", "f1"))
+
+
+@dataclass(frozen=True)
+class ReidOptions:
+    """Options of the measures of re-identification, checked; see :func:`bioeval.reid`."""
+
+    max_rank: int = 50
+    ties: str = "stable"
+    ap: str = "sum"
+    unmatched: str = "skip"
+    rank_k: int | None = None
+    rank_k_over: str = "positives"
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        check_max_rank(self.max_rank)
+        require_choice("ties", self.ties, TIES)
+        require_choice("ap", self.ap, AP_FORMS)
+        require_choice("unmatched", self.unmatched, get_args(Unmatched))
+        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
+        if self.rank_k is not None:
+            require_integer("rank_k", self.rank_k, low=1)
+
+
+def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
+    """Return the measures of re-identification; see :func:`bioeval.reid`."""
+    ties = options.ties
+    found = tally.matches.counts > 0
+    total, valid = len(found), int(found.sum())
+    queries = total if options.unmatched == "zero" else valid
+    ambiguous = _ambiguous(tally)
+
+    measures = reid_measures(tally, options)
+    counted = measures.cmc.counts(options.max_rank)
+    if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
+        counted = np.rint(counted).astype(np.int64)
+    absent = int((~tally.enrolled).sum())
+    variables: dict[str, Any] = {
+        "cmc": (("rank",), rate(counted, queries)),
+        "cmc_count": (("rank",), counted),
+        **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
+        **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
+        "queries": queries,
+        "skipped": total - queries,
+        "unmatched": total - valid,
+        "not_in_gallery": absent,
+        "removed": tally.removed_entries.sum(),
+        "tied": ambiguous,
+    }
+    if tally.about.people:
+        variables["subjects"] = len(tally.about.probe_subjects)
+    coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
+    if (sets := _sets(tally)) is not None and tally.thresholds is not None:
+        variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
+        coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
+    if options.per_query:
+        first = np.full(total, np.nan)
+        query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
+        sums = np.bincount(query, rank * weight, minlength=total)
+        first[found] = sums[found]
+        each_query = {
+            **{
+                x.of_query.name: measures.means[x.name].each
+                for x in scalars.QUERY_MEANS
+                if x.of_query and x.name in measures.means
+            },
+            "first_match_rank": first,
+            "matches": tally.matches.counts,
+            "removed_entries": tally.removed_entries,
+        }
+        variables |= {name: (("probe",), value) for name, value in each_query.items()}
+        coordinates["probe"] = np.arange(total)
+    warnings = []
+    if ties == "expected" and ambiguous:
+        warnings.append(
+            f"{ambiguous} queries have ties: mAP, {SUMS_IN_WORDS} and interpolated precision under "
+            "expected ties are not offered (NaN); choose stable, pessimistic or optimistic ties"
+        )
+    if options.rank_k is not None:
+        warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
+    warnings += _unmatched(total, valid, absent, options.unmatched)
+    attrs = about_attrs(tally.about, "re-identification", warnings)
+    attrs |= {
+        "convention": tally.convention,
+        "removes": tally.removed,
+        "removes_for_ap": tally.removed_for_ap,
+        "junk": tally.junk,
+        "cmc_counts": tally.cmc,
+        "ties": ties,
+        "ap": options.ap,
+        "unmatched_queries": options.unmatched,
+    }
+    if tally.shots_of:
+        attrs["single_shots"] = tally.shots_of
+    if options.rank_k is not None:
+        attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
+    return build(variables, REID, coordinates, attrs)
+
+
+#: The recall levels of interpolated precision.
+RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
+
+#: Dimensions of means that are not single numbers.
+_OVER = {
+    "interpolated_precision": ("recall_level",),
+    **{name: ("threshold",) for name in ("precision", "recall", "f1")},
+}
+
+
+def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
+    """Return the measures of re-identification, by the contribution of each query."""
+    counted = (tally.matches.counts > 0) | (options.unmatched == "zero")
+    curves = ranked_curves(
+        tally.matches, counted, options.ties, options.max_rank, tally.matches.counts
+    )
+    return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted), curves)
+
+
+def ranked_curves(
+    matches: MatchLists, counted: np.ndarray, ties: str, max_rank: int, positives: np.ndarray
+) -> dict[str, MatchCurve]:
+    """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
+    query, rank, weight = match_places(matches, ties, max_rank)
+    return {
+        "precision_at_k": MatchCurve(counted, query, rank, weight, per_rank=True),
+        "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
+    }
+
+
+#: Measures that are sums over the matches of a query, in words.
+SUMS_IN_WORDS = ", ".join(scalar.label for scalar in scalars.MATCH_SUMS.values())
+
+
+def _ambiguous(tally: ReidTally) -> int:
+    """Return the number of queries with a non-match tied with one of their matches."""
+    return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
+
+
+def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
+    """Return the means, curves over the ranks left out; NaN if ties leave them undefined."""
+    matches, expected = tally.matches, options.ties == "expected"
+    ties = "stable" if expected else options.ties  # the same without ties
+    undefined = expected and _ambiguous(tally) > 0
+    nothing = np.full(len(matches.counts), np.nan)
+    no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
+    sums = scalars.MATCH_SUMS
+    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
+    values["interpolated_precision"] = no_levels
+    if not undefined or options.ap == "tied-once":
+        values["mean_ap"] = average_precision(matches, ties, options.ap)
+    if not undefined:
+        values |= {name: match_sum(matches, ties, scalar) for name, scalar in sums.items()}
+        values["interpolated_precision"] = interpolated_precision(matches, ties)
+    if options.rank_k is not None:
+        values["rank_k_mean_ap"] = (
+            nothing
+            if undefined
+            else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
+        )
+    query = np.flatnonzero(matches.counts)
+    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    if (sets := _sets(tally)) is not None:
+        for name, mean in sets.measures(counted).items():
+            means[name] = replace(mean, values=_in_order(mean.values, tally))
+    return means
+
+
+def _sets(tally: ReidTally) -> RetrievedSets | None:
+    """Return the measures of entries retrieved within thresholds, if these were counted."""
+    if tally.thresholds is None or tally.retrieved is None:
+        return None
+    return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+
+
+def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
+    """Return values over increasing distances in the order of the user's thresholds."""
+    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
+
+
+def warn_of_cut_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than fit into a list cut at rank K."""
+    for message in str(result.attrs["warnings"]).splitlines():
+        if "places of a cut list" in message:
+            warn(message, BioevalWarning, stacklevel=3)
+
+
+def require_matches(dataset: xr.Dataset) -> None:
+    """Raise :class:`ProtocolError` with the reason if no query has a match."""
+    total = int(dataset.attrs["probes"])
+    if int(dataset["unmatched"]) < total:
+        return
+    absent = int(dataset["not_in_gallery"])
+    if absent == total:
+        raise ProtocolError(
+            f"no identity of the {total} queries is in the gallery, so there is nothing to rank; "
+            "check that both sides use the same labels"
+        )
+    rule = dataset.attrs["removes"]
+    raise ProtocolError(
+        f"no query has a match left. The gallery lacks the identity of {absent} of {total} "
+        f"queries; all matches of the other {total - absent} are removed (removed = {rule!r}, "
+        f"junk {dataset.attrs['junk']}) or failed; check the cameras, or choose another "
+        "convention"
+    )
+
+
+def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> MatchCurve:
+    """Return the counted matches of the queries."""
+    over = tally.matches if tally.cmc_matches is None else tally.cmc_matches
+    ties, max_rank = options.ties, options.max_rank
+    if tally.cmc == "single-gallery-shot":
+        assert tally.shots is not None
+        if max_rank > tally.shots.shape[1]:
+            raise MergeError(
+                f"single gallery shots were counted up to rank {tally.shots.shape[1]}; max_rank is "
+                f"{max_rank}: count again"
+            )
+        query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
+        return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
+    if tally.cmc == "identity-dedup":
+        assert tally.identities is not None
+        query = np.flatnonzero(over.counts)
+        closer, tied, before = tally.identities[query].T
+        if ties == "expected":
+            if tied.any():
+                raise ProtocolError(
+                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                    "is not offered under expected ties; choose stable, pessimistic or optimistic"
+                )
+            ties = "stable"
+        behind: Mapping[str, Any] = {"pessimistic": tied, "optimistic": 0, "stable": before}
+        return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
+    places = counted_places if tally.cmc == "allshots" else first_places
+    return MatchCurve(counted, *places(over, ties))
+
+
+def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]:
+    if valid == total:
+        return []
+    if not valid:
+        why = "no query has a match: nothing can be ranked"
+        return [why + (" (NaN)" if unmatched == "skip" else ", and every mean is 0")]
+    gone = total - valid - absent
+    parts = [f"{absent} whose identity is not in the gallery"] if absent else []
+    parts += [f"{gone} whose every match is removed"] if gone > 0 else []
+    what = "left out" if unmatched == "skip" else "counted as 0 in every mean"
+    return [f"{total - valid} queries have no match and were {what}: {' and '.join(parts)}"]
+
+
+GOM = {
+    "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
+    "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
+    "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
+    "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
+    **by_name(scalars.RETRIEVED_SETS),
+    "dir": Name("queries with a match within the threshold, at rank R or better"),
+    "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
+    "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
+    "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
+    "ftr": Name("false target rate, the same proportion as FAR"),
+    **by_name(scalars.GOM_POINTS),
+    "mean_ap": REID["mean_ap"],
+    "mean_inp": REID["mean_inp"],
+    "cmc": REID["cmc"],
+    "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
+    "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
+    "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
+    "removed": REID["removed"],
+    "rp": Name("ranking precision; NaN without a match"),
+    "vp": Name("verification precision; NaN without a match"),
+    "rep": Name("re-identification precision; NaN without a match"),
+    "fr": Name("false rate; NaN where the identity is in the gallery"),
+}
+
+GOM |= ends(
+    GOM,
+    (
+        *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
+        *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
+        *("mean_ap", "mean_inp", "cmc"),
+    ),
+)
+
+GomVariant = Literal["paper", "reference"]
+VARIANTS: tuple[GomVariant, ...] = get_args(GomVariant)
+
+# Curves may be published with two decimals.
+_ROUNDED = 0.006
+
+
+@dataclass(frozen=True)
+class GomOptions:
+    """Options of the measures of GOM, checked; see :func:`bioeval.gom`."""
+
+    budget: int = 3000
+    variant: str = "paper"
+    ties: str = "stable"
+    max_rank: int = 10
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        require_choice("variant", self.variant, VARIANTS)
+        require_choice("ties", self.ties, PLAIN_TIES)
+        require_integer("budget", self.budget, low=1)
+        require_integer("max_rank", self.max_rank, low=1)
+
+
+def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
+    """Return the measures of GOM; see :func:`bioeval.gom`."""
+    max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
+    found, absent = matches.counts > 0, ~tally.enrolled
+    measures = _over_distances(tally, options)
+    cmc = measures.cmc
+    means = {name: measure.mean for name, measure in measures.means.items()}
+    within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
+    kept = (within < len(tau)) & (cmc.rank <= max_rank)
+    flat = within[kept] * max_rank + cmc.rank[kept] - 1
+    identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
+    identified = identified.cumsum(axis=0).cumsum(axis=1)
+    valid = int(found.sum())
+    scalars = {name: means.pop(name) for name in ("mean_ap", "mean_inp")}
+    means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
+    variables: dict[str, Any] = {
+        **{name: (("threshold",), values) for name, values in means.items()},
+        "dir": (("threshold", "rank"), rate(identified, valid)),
+        **summary(tau, means),
+        **scalars,
+        "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
+        "queries": measures.means["mrep"].counted.sum(),
+        "open_queries": absent.sum(),
+        "skipped": (~found & ~absent).sum(),
+        "removed": tally.removed_entries.sum(),
+    }
+    coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
+    if options.per_query:
+        for name in ("rp", "vp", "rep", "fr"):
+            variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
+        coordinates["probe"] = np.arange(len(found))
+    attrs = about_attrs(tally.about, "GOM", missing_warnings(found, absent, options.variant))
+    attrs |= {
+        "variant": options.variant,
+        "budget": int(options.budget),
+        "ties": options.ties,
+        "normalised_low": float(tally.low),
+        "normalised_high": float(tally.high),
+        "normalised_span": float(tally.high - tally.low),
+        "convention": tally.convention,
+        "removes": tally.removed,
+        "junk": tally.junk,
+    }
+    return in_units_of_user(build(variables, GOM, coordinates, attrs))
+
+
+def is_turned(kind: str, low: float, high: float) -> bool:
+    """Whether thresholds of GOM are similarities: those of similarities that are not scaled."""
+    return larger_is_closer(kind) and (low, high) == (0.0, 1.0)
+
+
+def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
+    """Return measures of GOM over thresholds in the unit of the scores, if these are not scaled."""
+    attrs = dataset.attrs
+    if not is_turned(attrs["kind"], attrs["normalised_low"], attrs["normalised_high"]):
+        return dataset
+    turned = dataset.isel(threshold=slice(None, None, -1))
+    for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+        if name in turned:
+            turned[name] = turned[name].copy(data=to_user(turned[name].values, attrs["kind"]))
+    return turned
+
+
+def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return the measures of GOM that are means over queries, by each query's contribution.
+
+    Over thresholds they are in the order of the result.
+    """
+    measures = _over_distances(tally, options)
+    if not is_turned(tally.about.kind, tally.low, tally.high):
+        return measures
+    return replace(
+        measures,
+        means={
+            name: replace(mean, values=mean.values[:, ::-1]) if mean.values.ndim > 1 else mean
+            for name, mean in measures.means.items()
+        },
+    )
+
+
+def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return these means at increasing distances."""
+    matches, ties = tally.matches, options.ties
+    found, absent = matches.counts > 0, ~tally.enrolled
+    capped = options.variant == "reference"
+    counted = found | capped
+    sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+    rp, vp = _per_threshold(sets, ties, capped=capped)
+    something = tally.retrieved > 0
+
+    def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+        return QueryMean(counted, np.flatnonzero(has), values[has])
+
+    means = {
+        "mrp": over(counted, found, rp),
+        "mvp": over(counted, found, vp),
+        "mrep": over(counted, found, np.sqrt(rp * vp)),
+        **sets.measures(counted),
+        "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
+        "far": over(absent, absent, something),
+        "ttr": over(found, found, something),
+        "ttr_identity": over(found, found, _own_within(tally)),
+        "ftr": over(absent, absent, something),
+        "mean_ap": over(counted, found, average_precision(matches, ties)),
+        "mean_inp": over(counted, found, match_sum(matches, ties, scalars.MATCH_SUMS["mean_inp"])),
+    }
+    return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
+
+
+def gom_from_curves(
+    threshold: Any,
+    *,
+    mrep: Any,
+    mfr: Any,
+    mrp: Any = None,
+    mvp: Any = None,
+    cmc: Any = None,
+    name: str = "",
+) -> xr.Dataset:
+    """Return the measures of GOM that follow from published or saved curves.
+
+    Parameters
+    ----------
+    threshold : increasing array of float, shape (t,)
+        Of distances on the scale 0 ... 1.
+    mrep : array of float, shape (t,)
+        Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
+        follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean
+        of the roots, unless all queries have the same.
+    mfr : array of float, shape (t,)
+        Mean false rate of the queries whose identity is not in the gallery; NaN throughout if
+        there are none.
+    mrp, mvp : array of float, shape (t,), optional
+        Mean ranking precision and mean verification precision.
+    cmc : array of float, optional
+        The CMC at ranks 1, 2 ...
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    xarray.Dataset
+        The curves over ``threshold`` and ``rank`` as they are given, with the names that
+        :func:`gom` gives them, and the scalars ``mrep_area mfr_area tau_max tau_nz max_mrep``;
+        with `mvp` ``max_mvp``; with `mrp` at a threshold of 1, where everything is retrieved,
+        ``mean_ap``. Rates and areas are proportions.
+
+    Raises
+    ------
+    DataError
+        If a curve is not one of proportions at each threshold, a CMC falls, or `mrep` is larger
+        than the root of `mrp` times `mvp`, which no queries give.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506, 2020), whose Table 3 follows from the curves that its authors
+    published; ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from bioeval.studies.reid.results import gom_from_curves
+    >>> found = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
+    (0.6, 0.5, 0.35)
+    """
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    tau = None if isinstance(first, str) else check_thresholds(threshold)
+    if not isinstance(tau, np.ndarray):
+        raise DataError(
+            f"threshold is {threshold!r}; expected an increasing array of numbers, one threshold "
+            "for each value of the curves"
+        )
+    given = {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}
+    needed = ("mrep", "mfr")
+    means = {
+        k: _checked_curve(k, v, len(tau)) for k, v in given.items() if v is not None or k in needed
+    }
+    for key, values in means.items():
+        lacking = np.isnan(values)
+        if lacking.any() and (key != "mfr" or not lacking.all()):
+            at = int(np.argmax(lacking))
+            raise DataError(f"{key}[{at}] is NaN; expected a proportion at each threshold")
+    if "mrp" in means and "mvp" in means:
+        beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (beyond > _ROUNDED).any():
+            i = int(np.argmax(beyond))
+            raise DataError(
+                f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
+                f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
+                "is: check that the curves are of the same queries"
+            )
+    scalars = summary(tau, means)
+    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
+        scalars["mean_ap"] = means["mrp"][at_one[0]]
+    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    variables |= scalars
+    coordinates = {"threshold": tau}
+    if cmc is not None:
+        values = _checked_curve("cmc", cmc)
+        if not (np.diff(values) >= 0).all():
+            raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
+        variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
+    attrs = {
+        "task": "GOM",
+        "system": name,
+        "origin": "curves",
+        "bioeval_version": __version__,
+        "warnings": "",
+    }
+    return build(variables, GOM, coordinates, attrs)
+
+
+def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Return a curve of proportions as float64."""
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
+    right = found.dtype.kind in "iuf" and found.ndim == 1
+    if not right or found.size != (length or max(1, found.size)):
+        raise DataError(
+            f"{name} has shape {found.shape} and dtype {found.dtype}; expected {expected}"
+        )
+    wrong = (found < 0) | (found > 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise DataError(
+            f"{name}[{i}] = {found[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+        )
+    return found.astype(np.float64)
+
+
+def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`.
+
+    NaN where there are no queries.
+    """
+    nan = np.float64(np.nan)
+    mrep, mfr = means["mrep"], means["mfr"]
+    ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
+    bounded = bool(np.isfinite(tau).all())
+    found = {
+        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
+        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
+        "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
+        "tau_nz": tau[int(np.argmax(mfr > 0))] if opened and (mfr > 0).any() else nan,
+        "max_mrep": mrep.max() if ranked else nan,
+    }
+    if "mvp" in means:
+        found["max_mvp"] = means["mvp"].max() if ranked else nan
+    if "f1" in means:
+        found["max_f1"] = means["f1"].max() if ranked else nan
+        found["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
+    return found
+
+
+def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query at each threshold."""
+    matches, hits = sets.matches, sets.hits
+    ranks = ranks_of(matches, ties)
+    listed = sets.retrieved.astype(np.float64)
+    if capped:
+        last = np.zeros(len(listed))
+        some = matches.counts > 0
+        last[some] = ranks[matches.starts[1:][some] - 1]
+        listed = np.minimum(listed, last[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
+        return rp, hits / (listed - hits + sets.positives)
+
+
+def _own_within(tally: GomTally) -> np.ndarray:
+    """Return, for each query and threshold, whether a match is within it."""
+    matches = tally.matches
+    nearest = np.full(len(matches.counts), np.inf)
+    found = matches.counts > 0
+    nearest[found] = matches.distance[matches.starts[:-1][found]]
+    return found[:, None] & (nearest[:, None] <= tally.thresholds[None])
+
+
+def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
+    """Return warnings of queries in no mean, and of measures without a query."""
+    said = []
+    lost = int((~found & ~absent).sum())
+    if lost and variant == "paper":
+        said.append(f"{lost} queries have only removed matches and are in neither set of queries")
+    if not found.any():
+        said.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
+    if not absent.any():
+        said.append("the identity of every query is in the gallery, so mFR is not defined (NaN)")
+    return said

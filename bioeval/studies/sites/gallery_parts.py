@@ -1,0 +1,609 @@
+"""A gallery in several parts: the nearest mates of all parts first, then counts around them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, counted
+from bioeval.base.json_text import parse_json
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.scores.blocks import Progress
+from bioeval.scores.formats.archive import Archive, ArchiveWriter
+from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.reid.jobs import all_matches
+from bioeval.studies.sites.shared_mates import (
+    MateLists,
+    NearestMatesJob,
+    SharedMates,
+    SharedRanksJob,
+)
+from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.sweep import run_jobs
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+SCHEMA = 1
+WHAT = "saved mates of a gallery in parts"
+
+_DIGESTS = ("probes", "templates", "subjects", "several")
+_LISTS = {"starts": "i", "distance": "f", "site": "i", "place": "i"}
+
+
+def write_arrays(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write plain arrays and one JSON header; the file appears whole or not at all."""
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with replacing(path) as part_path, ArchiveWriter(part_path) as out:
+        out.add("header", text)
+        for name, array in arrays.items():
+            out.add(name, array)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], what: str, key: str
+) -> tuple[Path, dict[str, Any], dict[str, np.ndarray], Any]:
+    """Return the path, the header and the arrays of a file, and the layout, a `key` of the header.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or another one.
+    """
+    path = existing_file(path, what)
+    with guarded(path, expected=what):
+        archive = Archive(path, what)
+        arrays = {name: archive.read(name) for name in archive.headers}
+        header = parse_json(arrays["header"].tobytes(), f"{path}: header")
+        return path, header, arrays, header[key]
+
+
+def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
+    """Write `BestMates`; the file appears whole or not at all."""
+    arrays = {name: getattr(mates, name) for name in _DIGESTS}
+    header: dict[str, Any] = {"bioeval_mates": SCHEMA}
+    header |= {name: getattr(mates, name) for name in ("protocol", "data", "key", "sites", "parts")}
+    header["ends"] = [repr(mates.low), repr(mates.high)]
+    header["lists"] = [[name, lists.nearest] for name, lists in mates.lists.items()]
+    for i, lists in enumerate(mates.lists.values()):
+        arrays |= {f"list{i}.{name}": getattr(lists, name) for name in _LISTS}
+    write_arrays(path, header, arrays)
+
+
+def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the attributes of saved mates.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or holds no mates.
+    """
+    path, header, arrays, version = read_arrays(path, WHAT, "bioeval_mates")
+    if version != SCHEMA:
+        raise DataError(f"{path}: holds mates of layout {version}; this version reads {SCHEMA}")
+    with guarded(path, expected=WHAT):
+        found = {name: header[name] for name in ("protocol", "key")}
+        found |= {name: tuple(header[name]) for name in ("data", "sites", "parts")}
+        found |= {name: arrays[name] for name in _DIGESTS}
+        found["low"], found["high"] = map(float, header["ends"])
+        lists = {}
+        for i, (name, nearest) in enumerate(header["lists"]):
+            lists[name] = MateLists(**{x: arrays[f"list{i}.{x}"] for x in _LISTS}, nearest=nearest)
+        wrong = _wrong(found, lists)
+    if wrong:
+        raise DataError(f"{path}: the mates are damaged: {wrong}")
+    return {**found, "lists": lists}
+
+
+def _wrong(found: dict[str, Any], lists: dict[str, MateLists]) -> str:
+    """Return what is wrong with mates; an empty string if nothing is."""
+    words = [found["protocol"], found["key"], *found["data"], *found["sites"], *found["parts"]]
+    if not all(isinstance(x, str) for x in words) or len(found["data"]) != 4:
+        return "the description of its data is damaged"
+    if not found["parts"] or len(found["parts"]) != len(found["sites"]):
+        return "the parts of the gallery are damaged"
+    if any(len(x) != 16 or set(x) - set("0123456789abcdef") for x in found["parts"]):
+        return "the digests of its parts are damaged"
+    for name in _DIGESTS:
+        if found[name].ndim != 1 or found[name].dtype != np.uint64:
+            return f"{name} are not digests"
+    sites = len(set(found["sites"]))
+    for each in lists.values():
+        if not _right(each, len(found["probes"]), sites):
+            return "the mates of its probes are damaged"
+    return ""
+
+
+def _right(lists: MateLists, probes: int, sites: int) -> bool:
+    arrays = [getattr(lists, name) for name in _LISTS]
+    kinds = zip(arrays, _LISTS.values(), strict=True)
+    if not all(x.ndim == 1 and x.dtype.kind == kind for x, kind in kinds):
+        return False
+    starts, distance, site, place = arrays
+    number = len(distance)
+    right = len(starts) == probes + 1 and starts[0] == 0 and starts[-1] == number
+    right = right and bool((np.diff(starts) >= 0).all()) and isinstance(lists.nearest, bool)
+    if not right or np.isnan(distance).any() or (lists.nearest and (np.diff(starts) > 1).any()):
+        return False
+    falls = np.diff(distance) < 0
+    if number > 1 and not np.isin(np.flatnonzero(falls) + 1, starts).all():
+        return False
+    if len(site) != len(place) or len(place) not in (0, number):
+        return False
+    return bool(((site >= 0) & (site < sites)).all() and (place >= 0).all())
+
+
+@dataclass(frozen=True, eq=False)
+class BestMates:
+    """The nearest mates of probes in parts of a gallery; see :func:`best_mates`.
+
+    Attributes
+    ----------
+    protocol : str
+        The name of the card.
+    data : tuple of str
+        Layout, kind of score, policy for NaN, and what is excluded.
+    key : str
+        Of the digests, by which two keys are distinguished.
+    probes : uint64 array, shape (m,)
+        A digest of each probe.
+    sites, parts : tuples of str
+        The name of the site, and a digest of the templates, of each part.
+    templates : uint64 array, shape (n,)
+        A digest of each template of all parts.
+    subjects, several : uint64 arrays
+        Digests of the subjects of all parts, and of those with templates in more than one.
+    lists : dict of str to MateLists
+        The nearest mates, for each way of ranking; all mates for re-identification and GOM.
+    low, high : float
+        The smallest and the largest finite distance, for GOM; infinite where it is no task.
+    """
+
+    protocol: str
+    data: tuple[str, ...]
+    key: str
+    probes: np.ndarray
+    sites: tuple[str, ...]
+    parts: tuple[str, ...]
+    templates: np.ndarray
+    subjects: np.ndarray
+    several: np.ndarray
+    lists: dict[str, MateLists]
+    low: float
+    high: float
+
+    def __repr__(self) -> str:
+        size = len(self.templates)
+        return (
+            f"<BestMates of {len(self.probes)} probes, {counted(len(self.parts), 'parts')}, "
+            f"{size} templates>"
+        )
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names of the sites in the order of the gallery."""
+        return tuple(sorted(set(self.sites)))
+
+    @property
+    def digest(self) -> str:
+        """A digest of the mates; parts counted around other mates are refused by it."""
+        found = hashlib.blake2b(digest_size=8)
+        found.update(
+            repr((self.protocol, sorted(zip(self.sites, self.parts, strict=True)))).encode()
+        )
+        for name in sorted(self.lists):
+            lists = self.lists[name]
+            found.update(name.encode() + lists.starts.astype("<i8").tobytes())
+            found.update(lists.distance.astype("<f8").tobytes())
+        return found.hexdigest()
+
+    def merge(self, other: BestMates) -> BestMates:
+        """Return the nearest mates in the parts of both; the parts must share no template.
+
+        Raises
+        ------
+        MergeError
+            If protocols, kinds of score, keys or probes differ, or a template is in both.
+        """
+        if not isinstance(other, BestMates):
+            raise MergeError(f"BestMates cannot be merged with {type(other).__name__}")
+        for what, mine, theirs in (
+            ("protocols", self.protocol, other.protocol),
+            ("layouts, kinds of score or policies", self.data, other.data),
+            ("keys (best_mates(..., key=...))", self.key, other.key),
+            ("ways of ranking", sorted(self.lists), sorted(other.lists)),
+        ):
+            if mine != theirs:
+                raise MergeError(f"mates of different {what}: {mine} and {theirs}")
+        if not np.array_equal(self.probes, other.probes):
+            raise MergeError(
+                f"mates of different probes ({len(self.probes)} and {len(other.probes)}), by their "
+                "labels, metadata and positions, or in another order: every site compares the "
+                "same probes with its part of the gallery"
+            )
+        shared = np.intersect1d(self.templates, other.templates)
+        if len(shared):
+            raise MergeError(
+                f"{counted(len(shared), 'templates')} of the gallery are in both parts, by label, "
+                "metadata and position, and would count twice; if they are different templates, "
+                'name the site of each (best_mates(..., site="A"), bioeval best-mates --site A)'
+            )
+        order = tuple(sorted({*self.sites, *other.sites}))
+        lists = {
+            name: _in_order(mine, self.order, order).merge(
+                _in_order(other.lists[name], other.order, order)
+            )
+            for name, mine in self.lists.items()
+        }
+        several = [self.several, other.several, np.intersect1d(self.subjects, other.subjects)]
+        return replace(
+            self,
+            sites=(*self.sites, *other.sites),
+            parts=(*self.parts, *other.parts),
+            templates=np.concatenate([self.templates, other.templates]),
+            subjects=np.union1d(self.subjects, other.subjects),
+            several=np.unique(np.concatenate(several)),
+            lists=lists,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mates as an ``.npz`` file of plain arrays and one JSON header."""
+        write_mates(path, self)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> BestMates:
+        """Read mates that :meth:`save` wrote.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, truncated, or holds no mates.
+        """
+        return BestMates(**read_mates(path))
+
+    def disclosed(self) -> list[str]:
+        """Return what the mates disclose about people, one line each."""
+        nearest = all(lists.nearest for lists in self.lists.values())
+        places = any(len(lists.place) for lists in self.lists.values())
+        what = "the score of its nearest mate" if nearest else "the scores of all its mates"
+        lines = [
+            f"{counted(len(self.probes), 'probes')}: a keyed digest of each, and {what}",
+            f"{counted(len(self.templates), 'templates')} of the gallery, of "
+            f"{counted(len(self.subjects), 'subjects')}: a keyed digest of each",
+        ]
+        if places:
+            lines.append("which site holds each of these mates, and its position there (ties)")
+        if np.isfinite(self.low):
+            lines.append("the smallest and the largest distance, to scale GOM")
+        return lines
+
+
+def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -> MateLists:
+    """Return mates with the numbers of their sites in another order."""
+    return lists.numbered(np.array([order.index(name) for name in mine], dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class GalleryPart:
+    """The parts of a gallery that a tally has counted, and how many there are.
+
+    Attributes
+    ----------
+    covered, missing : tuples of str
+        Digests of the templates of the parts.
+    mates : str
+        A digest of the mates that were counted around.
+    """
+
+    covered: tuple[str, ...]
+    missing: tuple[str, ...]
+    mates: str
+
+    def merge(self, other: GalleryPart) -> GalleryPart:
+        """Return the parts of both."""
+        if self.mates != other.mates:
+            raise MergeError(
+                "parts of a gallery that counted around different mates: merge the mates of all "
+                "sites, and count at each site with the merged ones"
+            )
+        twice = set(self.covered) & set(other.covered)
+        if twice:
+            raise MergeError("both tallies counted the same part of the gallery")
+        covered = tuple(sorted((*self.covered, *other.covered)))
+        return replace(
+            self, covered=covered, missing=tuple(x for x in self.missing if x not in covered)
+        )
+
+    def require_complete(self) -> None:
+        """Raise :class:`MergeError` unless all parts are counted."""
+        if self.missing:
+            raise MergeError(
+                f"the tally is of {len(self.covered)} of "
+                f"{len(self.covered) + len(self.missing)} parts of a gallery, and its ranks "
+                "mean nothing alone; merge the others first, with "
+                f"{Argument('union_of_galleries')}"
+            )
+
+
+@leaves_out_attacks
+@distributable
+def best_mates(
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    max_rank: int | None = None,
+    site: str = "",
+    key: str | bytes | None = None,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> BestMates:
+    """Find the nearest mate of each probe in a part of a gallery: the first of two rounds.
+
+    Every site compares the same probes with the templates that it holds. The nearest mates of all
+    sites, merged, are given to each, which counts its templates around them
+    (``be.tally(..., mates=...)``); these tallies are merged with ``union_of_galleries=True`` and
+    are those of the whole gallery, to the last bit.
+
+    Parameters
+    ----------
+    scores : Scores
+        The probes against one part of the gallery. Of scores that lie in one place,
+        ``scores.select(gallery=...)`` is a part, all against all as well.
+    protocol : str or Protocol
+        As for :func:`tally`.
+    max_rank : int, optional
+        As for :func:`tally`.
+    site : str
+        The name of the site that holds the part. Ties in the order of the gallery are in the order
+        of these names.
+    key : str or bytes, optional
+        As for :func:`tally`; all sites share it.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    BestMates
+        Merges with those of other sites, is saved and loaded; ``disclosed()`` lists what it says of
+        people.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If a task has no ranks that add up over parts: drawn galleries, claims, single gallery
+        shots, identities counted once, enrolment over time, or scores without labels.
+
+    Notes
+    -----
+    The nearest of all mates is the least of the nearest at each site, and its rank is 1 more than
+    the number of non-mates nearer at all sites together: ``docs/sites.md``.
+
+    Examples
+    --------
+    Even and odd columns are at two sites:
+
+    >>> import numpy as np, bioeval as be
+    >>> from bioeval.studies.sites.gallery_parts import best_mates
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> parts = [scores.select(gallery=np.arange(i, 80, 2)) for i in (0, 1)]
+    >>> a, b = (best_mates(part, "course-all-vs-all") for part in parts)
+    >>> mates = a.merge(b)
+    >>> a, b = (be.tally(part, mates=mates) for part in parts)
+    >>> union = a.merge(b, union_of_galleries=True)
+    >>> union.dataset("closed_set").equals(be.tally(scores).dataset("closed_set"))
+    True
+    """
+    options = EvaluationOptions.parse(max_rank=max_rank)
+    scores, card = part_and_card(scores, protocol)
+    secret = DigestKey.parse(key)
+    plan = Plan(scores, card, options, automatic=protocol == "auto")
+    _require_addable(plan, card)
+    lists: dict[str, MateLists] = {}
+    every: list[Any] = [task.job for task in plan.tasks.values()]
+    ranked = dict.fromkeys(job for job in every if job.form == "identification")
+    places = [x.options["ties"] == "stable" for x in plan.tasks.values() if "ties" in x.options]
+    jobs = [NearestMatesJob(job, places=any(places)) for job in ranked]
+    if jobs:
+        for job, found in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
+            lists[_name(job.ranked)] = found
+    low, high = np.inf, -np.inf
+    for word, search in (("reid", plan.retrieval), ("gom", plan.gom)):
+        if search is not None:
+            found_by_rule = all_matches(search, progress)
+            lists |= {f"{word} {rule}": found for rule, found in found_by_rule.items()}
+    if plan.gom is not None and plan.gom.normalize is True:
+        low, high = plan.gom.ends()
+    about = plan.reader.about
+    counted_probes = CountedProbes.of(scores, secret, rows=True)
+    templates, subjects = template_digests(scores, secret, site)
+    return BestMates(
+        protocol=card.name,
+        data=(about.layout, about.kind, about.nan, about.exclude),
+        key=counted_probes.key,
+        probes=counted_probes.probes,
+        sites=(site,),
+        parts=(_digest_of(templates),),
+        templates=templates,
+        subjects=subjects,
+        several=subjects[:0],
+        lists=lists,
+        low=low,
+        high=high,
+    )
+
+
+def share_mates(
+    plan: Plan, mates: BestMates, scores: Scores, key: DigestKey, site: str, card: Protocol
+) -> GalleryPart:
+    """Let the jobs of a plan count around mates of all sites; return which part they count."""
+    _require_addable(plan, card)
+    if not isinstance(mates, BestMates):
+        raise DataError(f"mates is {type(mates).__name__}; expected what best_mates returns")
+    probes = CountedProbes.of(scores, key, rows=True)
+    if mates.protocol != card.name:
+        raise MergeError(
+            f"the mates were found under protocol {mates.protocol}, not {card.name}; give both "
+            "rounds the same"
+        )
+    if mates.key != probes.key:
+        raise MergeError("the mates have another key; give both rounds the same")
+    if not np.array_equal(mates.probes, probes.probes):
+        raise MergeError(
+            f"the mates are those of {len(mates.probes)} other probes, or in another order, by "
+            "their labels, metadata and positions"
+        )
+    own = _digest_of(template_digests(scores, key, site)[0])
+    if (site, own) not in zip(mates.sites, mates.parts, strict=False):
+        raise MergeError(
+            "the mates do not know this part of the gallery: merge the mates of all sites, of the "
+            f"same templates, under the same {Argument('site')}"
+        )
+    if len(mates.several):
+        _leave_out_subjects(plan, mates)
+    number = mates.order.index(site)
+    try:
+        _share(plan, mates, number)
+    except KeyError as error:
+        raise MergeError(
+            f"the mates hold no lists for {error}; give both rounds the same options"
+        ) from None
+    rest = tuple(sorted(part for part in mates.parts if part != own))
+    return GalleryPart((own,), rest, mates.digest)
+
+
+def _share(plan: Plan, mates: BestMates, number: int) -> None:
+    """Give the jobs of a plan the mates, numbered as for one site."""
+    shared: dict[Any, SharedRanksJob] = {}
+    for node, task in plan.tasks.items():
+        job: Any = task.job
+        if job.form == "identification":
+            if job not in shared:
+                shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))
+            plan.tasks[node] = task._replace(job=shared[job])
+    for word, search in (("reid", plan.retrieval), ("gom", plan.gom)):
+        if search is not None:
+            search.shared = {
+                rule: SharedMates(mates.lists[f"{word} {rule}"], number)
+                for rule in search.lists.rules
+            }
+    if plan.gom is not None and plan.gom.normalize is True:
+        plan.gom.normalize = (mates.low, mates.high)
+
+
+def union_digest(mates: BestMates) -> str:
+    """Return a digest of the whole gallery, whatever the order of its parts."""
+    return _digest_of(np.array([int(part, 16) for part in sorted(mates.parts)], dtype=np.uint64))
+
+
+def of_whole_gallery(about: Provenance, mates: BestMates) -> Provenance:
+    """Return the provenance of counts of a part with the size of the whole gallery."""
+    return replace(
+        about,
+        gallery=union_digest(mates),
+        gallery_templates=len(mates.templates),
+        gallery_subjects=len(mates.subjects),
+    )
+
+
+def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Protocol]:
+    """Return scores as a part of a gallery, and the card of the whole.
+
+    Some columns of an all-against-all matrix are a part of its layout, unless the card is of
+    another.
+
+    Raises
+    ------
+    ProtocolError
+        Where a gallery cannot be in parts.
+    """
+    require_scores(scores)
+    named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
+    if scores.from_square and (named is None or named.layout == "all-against-all"):
+        scores = scores.as_part_of("all-against-all")
+    card = resolve_card(scores, protocol)
+    if not scores.labelled:
+        raise ProtocolError("a gallery in parts needs the subjects of probes and gallery: labels")
+    if scores.enrolment_times is not None:
+        raise ProtocolError(
+            "a gallery over time cannot be in parts: who is enrolled when a probe is seen depends "
+            "on all of its templates; leave out exclude=('not-enrolled',)"
+        )
+    if card.claims is not None:
+        raise ProtocolError(
+            f"protocol {card.name} draws claims from the whole gallery; a gallery in parts "
+            "needs a card with all claims, or none"
+        )
+    return scores, card
+
+
+def _require_addable(plan: Plan, card: Protocol) -> None:
+    """Raise :class:`ProtocolError` where ranks do not add up over parts."""
+    what = ""
+    if any(task.job.form == "galleries" for task in plan.tasks.values()):
+        what = "averages over drawn galleries"
+    search = plan.retrieval
+    if search is not None and search.convention.cmc in ("single-gallery-shot", "identity-dedup"):
+        what = f"has a CMC ({search.convention.cmc}) of identities"
+    if what:
+        raise ProtocolError(
+            f"protocol {card.name} {what}: its ranks do not add up over the parts of a "
+            "gallery; choose one that ranks templates, or each subject by all its templates"
+        )
+
+
+def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
+    """Leave out tasks that fuse a subject's templates if these are in several parts."""
+    jobs: dict[str, Any] = {node: task.job for node, task in plan.tasks.items()}
+    nodes = [node for node, job in jobs.items() if getattr(job, "fuses", False)]
+    if not nodes:
+        return
+    number = len(mates.several)
+    have = "has" if number == 1 else "have"
+    why = (
+        f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, and "
+        "their scores cannot be fused over parts"
+    )
+    if not plan.automatic or len(nodes) == len(plan.tasks):
+        raise ProtocolError(
+            f"{' and '.join(nodes)} cannot be counted: {why}; use a card without, or hold all "
+            "templates of a subject at one site"
+        )
+    for node in nodes:
+        del plan.tasks[node]
+    about = plan.reader.about
+    note = f"{' and '.join(nodes)} left out: {why}"
+    plan.reader.about = replace(about, notes=(*about.notes, note))
+
+
+def _name(job: IdentificationJob) -> str:
+    fusion = job.fusion if job.rank_unit == "subject" else "none"
+    return f"identification {job.rank_unit} {fusion}"
+
+
+def _digest_of(digests: np.ndarray) -> str:
+    """Return a digest of digests, whatever their order."""
+    ordered = np.sort(digests)
+    return hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=8).hexdigest()

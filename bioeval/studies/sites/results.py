@@ -1,0 +1,360 @@
+"""Datasets of folded tallies: rates at their thresholds and ranks, bounds in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base.variables import VERIFICATION
+from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.results.identification import (
+    ClosedSetCounts,
+    OpenSetAttempts,
+    OpenSetCounts,
+    open_set_result,
+    require_mated,
+    role_of,
+)
+from bioeval.results.query_means import QueryMean
+from bioeval.scores.provenance import disjoint_pairs
+from bioeval.studies.galleries.results import bounds_between, open_set_bounds
+from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
+from bioeval.studies.reid.counts import GomTally, ReidTally
+from bioeval.studies.reid.results import (
+    GOM,
+    REID,
+    GomOptions,
+    ReidOptions,
+    gom_measures,
+    is_turned,
+    reid_measures,
+    summary,
+)
+from bioeval.studies.sites.folded import (
+    ENROLLED,
+    OWN,
+    STRANGER,
+    TARGET,
+    UNENROLLED,
+    FoldedIdentification,
+    FoldedQueries,
+    FoldedVerification,
+    value_counts,
+)
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.thresholds import to_user
+
+NO_POINTS = (
+    "attempts are counted between thresholds: operating points lie within the bounds "
+    "..._at_least and ..._at_most"
+)
+MERGED = "thresholds and ranks were left out until no count was small: between them are bounds only"
+
+
+def folded_verification(
+    tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
+) -> xr.Dataset:
+    """Return counts and rates at the thresholds, and bounds of the operating points."""
+    ga, genuine = _running(tally.genuine, tally.noise)
+    fa, impostor = _running(tally.impostor, tally.noise)
+    targets = check_far_targets(far_targets)
+    gar, far = rate(ga, genuine), rate(fa, impostor)
+    low, high, dir_low, dir_high = bounds_between(far, gar[:, None], np.ones(1), targets)
+    kind = tally.about.kind
+    thresholds = to_user(tally.thresholds, kind)
+    if larger_is_closer(kind):
+        thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
+    variables: Variables = {
+        **decisions(ga, genuine, fa, impostor),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "skipped_claims": tally.skipped_claims,
+    }
+    if sides := tally.about.people:
+        variables["subjects"] = sides[-1]
+        variables["disjoint_pairs"] = disjoint_pairs(*sides)
+    coordinates = {"threshold": thresholds}
+    if not tally.noise:  # of noisy counts they would be no bounds
+        coordinates["far_target"] = targets
+        auc = _auc_bounds(tally)
+        for name, dims, ends in (
+            ("eer", (), (low, high)),
+            ("auc", (), auc),
+            ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
+        ):
+            variables[f"{name}_at_least"], variables[f"{name}_at_most"] = (
+                (dims, end) for end in ends
+            )
+    warnings = _warnings(tally)
+    if not genuine:
+        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
+    attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    return build(variables, VERIFICATION, coordinates, attrs)
+
+
+def folded_open_set(
+    tally: FoldedIdentification,
+    *,
+    impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    **others: Any,
+) -> xr.Dataset:
+    """Return DIR over thresholds and ranks, FAR over thresholds, and bounds of points."""
+    about = tally.about
+    role = role_of(about.layout, impostors, not tally.non_targets)
+    rows = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    chosen = rows.get(role, [ENROLLED, UNENROLLED])
+    accepted, impostor = _running(tally.within[chosen].sum(axis=0), tally.noise)
+    within = [_running(row, tally.noise)[0] for row in tally.within]
+    table, genuine = _table(tally)
+    identified, every = table[:-1, :-1], table[-1, :-1]
+    counts = OpenSetCounts(
+        attempts=OpenSetAttempts(
+            genuine=genuine,
+            impostor=impostor,
+            tied=_tied(tally),
+            targets=tally.targets,
+            non_targets=tally.non_targets,
+            unmated=tally.unmated_targets,
+        ),
+        thresholds=tally.thresholds,
+        detected=np.diff(identified, axis=1, prepend=0),
+        identified=identified,
+        accepted=accepted,
+        targets_within=within[TARGET],
+        own_within=within[OWN],
+        non_targets_within=within[STRANGER],
+        ranks=tally.ranks,
+    )
+    targets = check_far_targets(far_targets)
+    points: Variables = {}
+    if not tally.noise:
+        far, dir_ = rate(accepted, impostor), rate(identified, genuine)
+        points = open_set_bounds(far, dir_, rate(every, genuine), targets)
+    options = _options(tally) | {"impostors": role}
+    return open_set_result(counts, points, targets, about, options, _warnings(tally), [])
+
+
+def folded_closed_set(
+    tally: FoldedIdentification, *, unmated: str = "auto", **others: Any
+) -> xr.Dataset:
+    """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
+    probes = tally.genuine + tally.unmated
+    require_mated(tally.about.layout, unmated, tally.unmated, probes, -1)
+    table, genuine = _table(tally)
+    counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
+    note = "\n".join(x for x in _warnings(tally) if x != NO_POINTS)
+    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
+
+
+def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
+    return {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": tally.ties}
+
+
+def _tied(tally: FoldedIdentification) -> Any:
+    """Return the tied attempts; NaN where unknown."""
+    return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
+
+
+def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
+    if tally.noise:
+        return [
+            f"noisy: each count has noise of standard deviation {tally.noise:.3g} (differential "
+            "privacy), and sums of them more; running counts are made to rise again (isotonic "
+            "regression)"
+        ]
+    return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
+
+
+def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
+    """Return running counts over thresholds and ranks, and the genuine attempts."""
+    table = tally.di.cumsum(axis=0).cumsum(axis=1)
+    if not tally.noise:
+        return table, tally.genuine
+    total = max(int(table[-1, -1]), 0)
+    rising = np.stack([_rising(column, total) for column in table.T], axis=1)
+    return np.maximum.accumulate(rising, axis=1), total
+
+
+def _running(counts: np.ndarray, noise: float) -> tuple[np.ndarray, int]:
+    """Return the number at or below each threshold, and the total."""
+    running = np.cumsum(counts)
+    total = max(int(running[-1]), 0)
+    return (_rising(running, total) if noise else running)[:-1], total
+
+
+def _rising(counts: np.ndarray, total: int) -> np.ndarray:
+    """Return noisy running counts, made to rise from 0 to the total."""
+    if len(counts) > 1:
+        # Here, since tallies of earlier versions alone need it.
+        from scipy.optimize import isotonic_regression
+
+        counts = np.rint(isotonic_regression(counts.astype(np.float64)).x).astype(np.int64)
+    return np.clip(counts, 0, total)
+
+
+def _auc_bounds(tally: FoldedVerification) -> tuple[float, float]:
+    """Return bounds of the AUC: pairs within one bin may be in either order."""
+    genuine, impostor = tally.genuine.astype(np.float64), tally.impostor.astype(np.float64)
+    pairs = genuine.sum() * impostor.sum()
+    if not pairs:
+        return np.nan, np.nan
+    nearer = np.cumsum(genuine) - genuine
+    sure = float((impostor * nearer).sum())
+    return sure / pairs, (sure + float((impostor * genuine).sum())) / pairs
+
+
+NO_MEANS = (
+    "queries are counted by hundredths of each value: means lie within the bounds ..._at_least "
+    "and ..._at_most"
+)
+
+
+def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:
+    """Return the queries of re-identification by the value of each measure, and the first match."""
+    chosen = ReidOptions(**options)
+    if tally.cmc in ("allshots", "single-gallery-shot") or chosen.ties == "expected":
+        raise ProtocolError(
+            f"re-identification whose CMC counts {tally.cmc}, with {chosen.ties} ties, has "
+            "weights of matches; they do not fold into whole numbers of queries"
+        )
+    measures = reid_measures(tally, chosen)
+    curve = measures.cmc
+    place = np.searchsorted(ranks, curve.rank)
+    counted = int(curve.counted.sum())
+    first = np.bincount(place, minlength=len(ranks) + 1)
+    first[-1] += counted - len(place)
+    rules = [tally.convention, tally.removed, tally.removed_for_ap, tally.junk, tally.cmc]
+    rules += [chosen.ties, chosen.ap, chosen.unmatched]
+    return _folded(
+        tally,
+        ("reid", *rules),
+        {name: measures.means[name] for name in ("mean_ap", *MATCH_SUMS)},
+        np.empty(0),
+        (ranks, first),
+        (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),
+    )
+
+
+def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> FoldedQueries:
+    """Return the queries of GOM by ReP, VP and FR at thresholds of the tally; None: at all."""
+    chosen = GomOptions(**options)
+    counted_at = tally.thresholds
+    if is_turned(tally.about.kind, tally.low, tally.high):
+        counted_at = to_user(counted_at, tally.about.kind)[::-1]
+    taus = counted_at if thresholds is None else np.asarray(thresholds)
+    at = np.searchsorted(counted_at, taus)
+    if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
+        raise ProtocolError(
+            "GOM was not counted at these thresholds (on the scale of its distances); give "
+            f"{Argument('thresholds')} among those of the tally"
+        )
+    means = gom_measures(tally, chosen).means
+    rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
+    scale = f"{tally.low!r} to {tally.high!r}"
+    found, absent = tally.matches.counts > 0, ~tally.enrolled
+    return _folded(
+        tally,
+        ("gom", *rules, chosen.ties, scale),
+        {
+            name: QueryMean(x.counted, x.query, x.values[:, at])
+            for name, x in means.items()
+            if name in ("mrep", "mvp", "mfr")
+        },
+        taus,
+        (np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)),
+        (
+            int(means["mrep"].counted.sum()),
+            int(absent.sum()),
+            int((~found & ~absent).sum()),
+        ),
+    )
+
+
+def _folded(
+    tally: ReidTally | GomTally,
+    rules: tuple[str, ...],
+    means: dict[str, QueryMean],
+    thresholds: np.ndarray,
+    ranked: tuple[np.ndarray, np.ndarray],
+    numbers: tuple[int, int, int],
+) -> FoldedQueries:
+    rows = [row for mean in means.values() for row in _rows(mean)]
+    values = np.array(rows).reshape(len(rows), -1)
+    ranks, first = ranked
+    queries, open_queries, skipped = numbers
+    return FoldedQueries(
+        about=tally.about,
+        rules=" | ".join(rules),
+        measures=tuple(means),
+        thresholds=thresholds.astype(np.float64),
+        values=values,
+        ends=np.ones(values.shape, dtype=bool),
+        ranks=ranks,
+        first=first,
+        queries=queries,
+        open_queries=open_queries,
+        skipped=skipped,
+    )
+
+
+def _rows(mean: QueryMean) -> list[np.ndarray]:
+    """Return the queries by value, at each threshold where there are any."""
+    without = int(mean.counted.sum()) - len(mean.query)
+    found = []
+    columns = mean.values.T if mean.values.ndim > 1 else mean.values[None]
+    for values in columns:
+        counts = value_counts(values)
+        counts[0] += without
+        found.append(counts)
+    return found
+
+
+def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
+    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
+    known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
+    before = np.searchsorted(tally.ranks, ranks, side="right")
+    return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
+
+
+def folded_queries(tally: FoldedQueries) -> xr.Dataset:
+    """Return CMC at the ranks, and bounds of the means over queries."""
+    bounds = tally.mean_bounds()
+    means = not len(tally.thresholds)
+    given: dict[str, Bounded] = {
+        name: ((), low[0], high[0]) if means else (("threshold",), low, high)
+        for name, (low, high) in bounds.items()
+    }
+    coordinates: dict[str, np.ndarray] = {}
+    variables: Variables = {}
+    if means:
+        coordinates["rank"], least, most = _between_ranks(tally)
+        given["cmc"] = ("rank",), least, most
+        variables["not_in_gallery"] = tally.open_queries
+    else:
+        coordinates["threshold"] = tally.thresholds
+        ends = [
+            summary(tally.thresholds, {name: each[i] for name, each in bounds.items()})
+            for i in (0, 1)
+        ]
+        areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp")
+        given |= {name: ((), ends[0][name], ends[1][name]) for name in areas}
+        variables["open_queries"] = tally.open_queries
+    variables |= {
+        **bounded_variables(given),
+        "queries": tally.queries,
+        "skipped": tally.skipped,
+    }
+    task = "re-identification" if means else "GOM"
+    attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
+    return build(variables, with_bounds(REID | GOM), coordinates, attrs)

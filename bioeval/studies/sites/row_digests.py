@@ -1,0 +1,134 @@
+"""Digests of the scores of each probe, made from the blocks that are counted."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Self
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.kernels.argument_groups import RawRows
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.studies.check.kernel import digest_rows
+from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
+from bioeval.tallies.parts import ConcatenatedRows
+
+# Values of embeddings that are converted together.
+_PIECE = 1 << 20
+
+_NONE = np.empty(0, dtype=np.uint32)
+
+
+class RowDigestJob:
+    """Adds up a digest of each attempt of a probe with a sample: its score and the other template.
+
+    The sum is the same in any order of the gallery. A probe with fewer than 20 distinct scores
+    against the sample has the digest of all its attempts. The last digits of scores that were
+    computed from embeddings depend on the block; a probe is then known by its embedding.
+
+    Attributes
+    ----------
+    sampled : bool
+        Whether the gallery is larger than the sample.
+    sums : uint64 array, shape (m,)
+    varied : bool array, shape (m,)
+        Whether a probe has at least 20 distinct scores.
+    """
+
+    form = "digests"
+
+    def __init__(self, reader: BlockReader, templates: np.ndarray):
+        self.scores, self.reader = reader.scores, reader
+        #: The key of each column: a digest of its template.
+        self.keys = mixing_keys(templates)
+        self._sample = sample_of(templates)
+        self.sampled = not (self.scores.embedded or self._sample.all())
+        self._reset()
+
+    def _reset(self) -> None:
+        m = self.scores.shape[0]
+        self.sums, self.varied = np.zeros(m, dtype=np.uint64), np.zeros(m, dtype=bool)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has seen anything."""
+        job = copy(self)
+        job._reset()
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, ConcatenatedRows]:
+        """Return the digests of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {x: ConcatenatedRows.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
+
+    def include_counts(self, found: dict[str, ConcatenatedRows]) -> None:
+        """Include the digests of all rows."""
+        self.sums[:], self.varied[:] = found["sums"].array(), found["varied"].array()
+
+    def add(self, block: Block) -> None:
+        """Add the attempts of a block, NaN for none."""
+        order = self.reader.gallery.columns[0]
+        raw = RawRows(block.values, np.arange(len(block.values)))
+        self._add(block.low, raw, _NONE, block.self_position, order)
+
+    def look(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
+        """Add the probes from `low` on, from a block or from raw rows and `columns`."""
+        if block is not None:
+            self.add(block)
+            return
+        own = self.reader.watch.itself[low : low + len(raw.rows)]
+        in_order = np.array_equal(columns, np.arange(len(columns)))
+        places = _NONE if in_order else columns.astype(np.uint32)
+        sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
+        self._add(low, raw, places, own, slice(None), sign)
+
+    def _add(
+        self,
+        low: int,
+        raw: RawRows,
+        columns: np.ndarray,
+        own: np.ndarray,
+        order: np.ndarray | slice,
+        sign: float = 1.0,
+    ) -> None:
+        some = slice(low, low + len(raw.rows))
+        sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
+        summed = not self.scores.embedded
+        if not self.sampled:
+            digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+            return
+        sample = self._sample[order]
+        chosen = np.flatnonzero(sample)
+        within = np.where((own >= 0) & sample[own], np.searchsorted(chosen, own), -1)
+        few = chosen.astype(np.uint32) if len(columns) == 0 else columns[chosen]
+        digest_rows(raw, few, within, sign, keys[chosen], summed, DISTINCT, sums, varied)
+        rest = np.flatnonzero(~varied)
+        if len(rest):
+            masks = raw.mask_rows[rest] if len(raw.mask) else raw.mask_rows
+            others = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
+            whole, enough = np.empty(len(rest), dtype=np.uint64), np.empty(len(rest), dtype=bool)
+            digest_rows(others, columns, own[rest], sign, keys, summed, DISTINCT, whole, enough)
+            sums[rest], varied[rest] = whole, enough
+
+    def result(self) -> Self:
+        """Return the digests."""
+        return self
+
+    def found(self, key: DigestKey) -> np.ndarray:
+        """Return a digest of the scores of each probe, or of its embedding."""
+        embeddings = self.scores.embedded_probes
+        if embeddings is None:
+            return self.sums
+        features = key.digests("feature", map(str, range(embeddings.shape[1])))
+        return _of_embeddings(embeddings, features)
+
+
+def _of_embeddings(embeddings: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return a digest of each embedding, from a digest of each feature."""
+    m, features = embeddings.shape
+    sums, step = np.zeros(m, dtype=np.uint64), max(1, _PIECE // features)
+    for low in range(0, m, step):
+        some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
+        raw, own = RawRows(some, np.arange(len(some))), np.full(len(some), -1)
+        found, varied = sums[low : low + step], np.empty(0, dtype=bool)
+        digest_rows(raw, _NONE, own, 1.0, mixing_keys(keys), True, 0, found, varied)
+    return sums

@@ -1,0 +1,243 @@
+"""Mates of probes that sites with parts of a gallery share, and the ranks counted by part.
+
+The gallery is in the order of its sites, by name, and within a site of the positions in its data.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.scores.blocks import Block
+from bioeval.studies.reid.counts import MatchLists
+from bioeval.studies.sites.kernel import count_around
+from bioeval.tallies.counters import gather
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.parts import (
+    ConcatenatedRows,
+    empty_facts,
+    facts_of_rows,
+    include_facts,
+    joined_facts,
+)
+
+# A place behind all others.
+BEHIND = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class MateLists:
+    """The mates of each probe at all sites, from near to far, or the nearest one.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (m + 1,)
+        Those of probe ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    distance : float64 array
+    site, place : int64 arrays
+        Which site has the mate, and its position there: for ties in the order of the gallery.
+        Empty where ties have another policy.
+    nearest : bool
+        Whether a probe has its nearest mate only.
+    """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    site: np.ndarray
+    place: np.ndarray
+    nearest: bool
+
+    @classmethod
+    def of(
+        cls,
+        probes: int,
+        probe: np.ndarray,
+        distance: np.ndarray,
+        site: np.ndarray,
+        place: np.ndarray,
+        nearest: bool,
+    ) -> MateLists:
+        """Return the lists of unordered mates; empty sites and places mean unknown."""
+        keys = (place, site) if len(place) == len(probe) else ()
+        order = np.lexsort((*keys, distance, probe))
+        if nearest:
+            order = order[np.flatnonzero(np.diff(probe[order], prepend=-1))]
+        starts = np.searchsorted(probe[order], np.arange(probes + 1))
+        site, place = (x[order] if keys else x[:0] for x in (site, place))
+        return cls(starts, distance[order], site, place, nearest)
+
+    @property
+    def probe(self) -> np.ndarray:
+        """The probe of each mate."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def merge(self, other: MateLists) -> MateLists:
+        """Return the mates of both, or only the nearest."""
+        both = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("probe", "distance", "site", "place")
+        }
+        return MateLists.of(len(self.starts) - 1, **both, nearest=self.nearest)
+
+    def numbered(self, numbers: np.ndarray) -> MateLists:
+        """Return the same lists with other numbers of the sites."""
+        return replace(self, site=numbers[self.site])
+
+    def bounds(self, site: int) -> np.ndarray:
+        """Return the place below which a site's candidates rank before each mate."""
+        if len(self.place) < len(self.distance):
+            return np.zeros(len(self.distance), dtype=np.int64)
+        behind = np.where(self.site > site, BEHIND, -1)
+        return np.where(self.site == site, self.place, behind)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMates:
+    """The mates of probes at all sites, as seen from one of the sites."""
+
+    lists: MateLists
+    site: int
+
+    def around(self, low: int, rows: np.ndarray, candidates: dict[str, Any]) -> MatchLists:
+        """Return the mates of rows from `low` on, with the candidates around them.
+
+        `candidates` are `identity`, `own`, `kept`, `which` and `place` of
+        :func:`bioeval.studies.sites.kernel.count_around`.
+        """
+        lists = self.lists
+        starts = lists.starts[low : low + len(rows) + 1]
+        part = slice(int(starts[0]), int(starts[-1]))
+        distance = lists.distance[part]
+        found = [np.zeros(len(distance), dtype=np.int64) for _ in range(3)]
+        bound, starts = lists.bounds(self.site)[part], starts - starts[0]
+        count_around(
+            rows, *(candidates[x] for x in ("identity", "own", "kept", "which", "place")),
+            starts, distance, bound, *found,
+        )  # fmt: skip
+        return MatchLists(starts, distance, *found)
+
+
+class NearestMatesJob:
+    """Gathers the nearest mate of each probe, for identification."""
+
+    form = "nearest mates"
+
+    def __init__(self, job: IdentificationJob, *, places: bool):
+        self.scores, self.reader, self.ranked, self.places = job.scores, job.reader, job, places
+        self.found: list[MateLists] = []
+
+    def add(self, block: Block) -> None:
+        """Gather the mates of a block of rows."""
+        if self.ranked.rank_unit == "subject":
+            block = block.fused(self.ranked.fusion)
+        value, row, position = gather(
+            block.values, block.mate_start, block.mate_stop, block.self_position
+        )
+        columns = block.columns
+        column = columns[0 if len(columns) == 1 else row, position]
+        place = self.scores.gallery_ids[column] if self.places else column[:0]
+        site = np.zeros(len(place), dtype=np.int64)
+        rows = len(block.values)
+        found = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
+        self.found.append(found)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has found anything."""
+        job = copy(self)
+        job.found = []
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        found = self.result()
+        arrays = {name: getattr(found, name) for name in ("distance", "site", "place")}
+        arrays["number"] = np.diff(found.starts)
+        return {name: ConcatenatedRows.of(array) for name, array in arrays.items()}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the mates of all rows."""
+        arrays = {name: joined.array() for name, joined in found.items()}
+        starts = np.concatenate([[0], np.cumsum(arrays.pop("number"))])
+        self.found = [MateLists(starts, **arrays, nearest=True)]
+
+    def result(self) -> MateLists:
+        """Return the lists, for site 0."""
+        ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
+        starts = [part.starts[1:] + end for part, end in zip(self.found, ends, strict=False)]
+        distance, site, place = (
+            np.concatenate([getattr(x, name) for x in self.found])
+            for name in ("distance", "site", "place")
+        )
+        every = np.concatenate([[0], *starts]).astype(np.int64)
+        return MateLists(every, distance, site, place, nearest=True)
+
+
+class SharedRanksJob:
+    """Ranks the nearest mates of all sites among the candidates of one."""
+
+    form = "shared ranks"
+
+    def __init__(self, job: IdentificationJob, shared: SharedMates):
+        self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
+        self.facts = empty_facts(job.scores.shape[0])
+
+    def add(self, block: Block) -> None:
+        """Count a block of rows."""
+        self.ranked.add(block)
+        low, shared = block.low, self.shared
+        if self.ranked.rank_unit == "subject":
+            block = block.fused(self.ranked.fusion)
+        rows = slice(block.low, block.low + len(block.values))
+        groups = np.arange(len(block.starts) - 1, dtype=np.int64)
+        n = block.values.shape[1]
+        found = shared.around(
+            low,
+            block.values,
+            {
+                "identity": np.repeat(groups, np.diff(block.starts)),
+                "own": block.own,
+                "kept": np.ones((1, n), dtype=bool),
+                "which": np.zeros(len(block.values), dtype=np.int64),
+                "place": self.scores.gallery_ids[block.columns],
+            },
+        )
+        facts, probe = facts_of_rows(self.facts, rows), found.query
+        facts.mate[:] = np.nan
+        facts.mate[probe] = found.distance
+        facts.closer[probe], facts.tied[probe] = found.closer, found.tied
+        facts.tied_before[probe] = found.before
+
+    def fresh(self) -> Self:
+        """Return the same job before it has ranked anything."""
+        job = copy(self)
+        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {
+            "ranked": self.ranked.counts(low, high),
+            "facts": joined_facts(self.facts, low, high),
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the facts of all rows."""
+        self.ranked.include_counts(found["ranked"])
+        include_facts(self.facts, found["facts"])
+
+    def result(self) -> IdentificationTally:
+        """Return the tally of this part of the gallery, incomplete without the others."""
+        own, facts = self.ranked.result(), self.facts
+        return replace(
+            own,
+            mate=facts.mate,
+            closer=facts.closer,
+            tied=facts.tied,
+            tied_before=facts.tied_before,
+            mates_tied=np.where(own.mate == facts.mate, own.mates_tied, 0),
+            nearest_mate=own.nearest_mate.copy(),
+        )

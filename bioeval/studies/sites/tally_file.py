@@ -1,0 +1,628 @@
+"""Saved tallies: an ``.npz`` file of plain arrays and one JSON header.
+
+Nothing in a file is taken on trust: what was read is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
+from bioeval.base.scalars import MATCH_SUMS
+from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.scores.formats.archive import Archive
+from bioeval.scores.formats.files import existing_file, guarded
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.galleries.random_galleries import FixedSums, GalleryTally
+from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.sites.folded import (
+    VALUE_BINS,
+    FoldedIdentification,
+    FoldedQueries,
+    FoldedVerification,
+)
+from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_arrays
+from bioeval.studies.sites.sharing import Sharing
+from bioeval.studies.sites.template_digests import CountedProbes
+from bioeval.tallies.counts import (
+    CellCounts,
+    IdentificationTally,
+    KeptScores,
+    ThresholdCounts,
+    VerificationTally,
+)
+from bioeval.tallies.points import EqualError, VerificationPoints
+from bioeval.tallies.threshold_search import Attempts
+
+# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
+# layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
+# the part of a gallery that was counted (`part`), counts on a fixed grid (`Folded...`), and how a
+# tally was made fit to be shared (`shared`, and in words `discloses`); layout 5 the false accepts
+# at the operating points (`rows`), by which these are among the thresholds of the result, digests
+# of the scores, and of label and metadata, of each probe (`scores`, `people` of `counted`), and how
+# many searches have fewer templates than were to be drawn (`fewer_mates`); layout 6 a bit of each
+# digest of scores, which says whether they are scores against a sample of the gallery.
+SCHEMA = 6
+
+# What a tally has beside the counts of its tasks, and the first layout that has it.
+_BESIDE = {"counted": 2, "part": 4, "shared": 4}
+
+# The name in files of a class that the code has renamed.
+_IN_FILES = {"Provenance": "About"}
+
+_CLASSES = {
+    _IN_FILES.get(c.__name__, c.__name__): c
+    for c in (
+        Provenance,
+        CellCounts,
+        CountedProbes,
+        EqualError,
+        FixedSums,
+        FoldedIdentification,
+        FoldedQueries,
+        FoldedVerification,
+        GalleryPart,
+        GalleryTally,
+        GomTally,
+        IdentificationTally,
+        KeptScores,
+        MatchLists,
+        ReidTally,
+        Sharing,
+        ThresholdCounts,
+        VerificationPoints,
+        VerificationTally,
+    )
+}
+
+
+def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
+    """Write a `Tally`; the file appears whole or not at all."""
+    arrays: dict[str, np.ndarray] = {}
+    tallies: list[Any] = []
+    nodes = {}
+    for node, task in tally.parts.items():
+        if not any(t is task.tally for t in tallies):
+            tallies.append(task.tally)
+        number = next(i for i, t in enumerate(tallies) if t is task.tally)
+        nodes[node] = {"tally": number, "options": task.plain_options()}
+    header = {
+        "bioeval_tally": SCHEMA,
+        "protocol": tally.protocol,
+        "far_targets": tally.far_targets.tolist(),
+        "ranks": list(tally.ranks),
+        "nodes": nodes,
+        "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
+        **{name: _pack(getattr(tally, name), name, arrays) for name in _BESIDE},
+        "discloses": tally.disclosed(),
+        "totals": {name: _totals(array) for name, array in arrays.items()},
+    }
+    write_arrays(path, header, arrays)
+
+
+def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the attributes of a saved tally: protocol, parts, far_targets, ranks and counted.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or no tally.
+    """
+    path, header, arrays, version = read_arrays(path, "a saved tally", "bioeval_tally")
+    if version not in range(1, SCHEMA + 1):
+        raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
+    with guarded(path, expected="a saved tally"):
+        tallies = [_unpack(x, arrays) for x in header["tallies"]]
+        found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
+        known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
+        beside = {
+            name: _unpack(header[name], arrays) if version >= first else None
+            for name, first in _BESIDE.items()
+        }
+        wrong = _wrong_tasks(found) or _wrong_header(**known)
+        wrong = wrong or _wrong_probes(beside["counted"], tallies)
+        wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
+        wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
+    if wrong:
+        raise DataError(f"{path}: the tally is damaged: {wrong}")
+    if version < 6 and beside["counted"] is not None:
+        beside["counted"] = beside["counted"].without_samples()
+    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
+    return {**known, "parts": parts, **beside}
+
+
+def holds_mates(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds mates of a gallery in parts, and not a tally.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or neither.
+    """
+    what = "a saved tally, or mates of a gallery in parts"
+    path = existing_file(path, what)
+    with guarded(path, expected=what):
+        header = parse_json(Archive(path, what).read("header").tobytes(), f"{path}: header")
+        return "bioeval_mates" in header
+
+
+def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Turn a tally into JSON, its arrays put into `arrays` by name."""
+    kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
+    if kind in _CLASSES:
+        inner = {
+            f.name: _pack(found, f"{name}.{f.name}", arrays)
+            for f in fields(value)
+            if not isinstance(found := getattr(value, f.name), dict) or found
+        }
+        return {"class": kind, **inner}
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, frozenset):
+        return {"set": sorted(value)}
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
+    if isinstance(value, dict):
+        return {"dict": value}
+    return value
+
+
+def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
+        return _CLASSES[value["class"]](**inner)
+    if "array" in value:
+        return arrays[value["array"]]
+    if "set" in value:
+        return frozenset(value["set"])
+    if "dict" in value:
+        return dict(value["dict"])
+    return tuple(value["tuple"])
+
+
+def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
+    right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
+    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
+    right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
+    return "" if right else "its header names no protocol, FAR targets or ranks"
+
+
+def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
+    if counted is None:
+        return ""
+    right = type(counted) is CountedProbes and _array(counted.probes, "u")
+    right = right and counted.probes.dtype == np.uint64
+    right = right and isinstance(counted.gallery, str) and isinstance(counted.key, str)
+    right = right and (counted.people is None) == (counted.scores is None)
+    for digests in (counted.people, counted.scores):
+        alike = _array(digests, "u") and digests.dtype == np.uint64
+        right = right and (digests is None or alike and len(digests) == len(counted.probes))
+    right = right and all(t.about.probes == len(counted.probes) for t in tallies)
+    return "" if right else "the digests of its probes are damaged"
+
+
+def _wrong_part(part: Any) -> str:
+    if part is None:
+        return ""
+    right = type(part) is GalleryPart and isinstance(part.mates, str)
+    right = right and all(isinstance(x, tuple) for x in (part.covered, part.missing))
+    right = right and all(isinstance(x, str) for x in (*part.covered, *part.missing))
+    return "" if right and part.covered else "the part of the gallery is damaged"
+
+
+def _wrong_sharing(shared: Any) -> str:
+    if shared is None:
+        return ""
+    right = type(shared) is Sharing and isinstance(shared.salted, bool)
+    right = right and _whole(shared.min_count) and _whole(shared.attempts_per_person)
+    right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
+    return "" if right else "its record of sharing is damaged"
+
+
+def _totals(array: np.ndarray) -> list[int]:
+    """Return how many values an array has, how many are NaN, and the sum of whole numbers."""
+    missing = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    return [array.size, missing, int(array.sum()) if array.dtype.kind in "iub" else 0]
+
+
+def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
+    words = "{} values, {} of them NaN, with the sum {}"
+    for name, expected in totals.items():
+        found = _totals(arrays[name])
+        if found != expected:
+            said = f"its header has {words.format(*expected)}"
+            return f"the array {name!r} has {words.format(*found)}; {said}"
+    return ""
+
+
+# The tallies that each task may have.
+_NODES: dict[str, tuple[type, ...]] = {
+    "verification/single": (VerificationTally, FoldedVerification),
+    "verification/multi": (VerificationTally, FoldedVerification),
+    "open_set": (IdentificationTally, GalleryTally, FoldedIdentification),
+    "closed_set": (IdentificationTally, GalleryTally, FoldedIdentification),
+    "reid": (ReidTally, FoldedQueries),
+    "gom": (GomTally, FoldedQueries),
+}
+_OPTIONS = {
+    *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
+    *("ap", "unmatched", "rank_k", "rank_k_over", "budget", "variant"),
+}
+
+#: Means over queries that a folded tally may hold.
+FOLDED_MEANS = {"mean_ap", *MATCH_SUMS, "mrep", "mvp", "mfr"}
+
+_WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
+_NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
+_FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
+
+
+def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
+    """Return what is wrong with the (tally, options) of each node, or an empty string."""
+    if not nodes:
+        return "it holds no task"
+    for node, (tally, options) in nodes.items():
+        if node not in _NODES:
+            return f"it holds an unknown task {node!r}"
+        if not isinstance(options, dict) or not set(options) <= _OPTIONS:
+            return f"the options of {node} are not those of a task"
+        if type(tally) not in _NODES[node]:
+            return f"{node} does not hold the counts of its task"
+        wrong = _about(tally.about) or _CHECKS[type(tally)](tally)
+        if wrong:
+            return f"{node}: {wrong}"
+    return ""
+
+
+def _about(about: Any) -> str:
+    if type(about) is not Provenance:
+        return "the description of its data is missing"
+    right = all(isinstance(getattr(about, k), str) for k in _WORDS)
+    right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)
+    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites", "reading"):
+        value = getattr(about, k)
+        right = right and isinstance(value, (frozenset, tuple))
+        right = right and all(isinstance(x, str) for x in value)
+    return "" if right else "the description of its data is damaged"
+
+
+def _verification(tally: VerificationTally) -> str:
+    genuine, cells, given = tally.genuine, tally.impostor, tally.given
+    if not _array(genuine, "f") or np.isnan(genuine).any() or not _rises(genuine, strictly=False):
+        return "the genuine scores are not an increasing list of numbers"
+    if type(cells) is not CellCounts or not _counts(cells.counts):
+        return "the impostor counts are not whole numbers of at least 0"
+    whole = (cells.negative_infinite, cells.positive_infinite)
+    if not all(map(_whole, whole)) or not all(
+        isinstance(x, int) for x in (cells.first, cells.exponent)
+    ):
+        return "the cells of the impostor counts are damaged"
+    if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
+        return "the impostor counts have empty cells at their ends"
+    if given is not None:
+        right = type(given) is ThresholdCounts and _array(given.thresholds, "f")
+        right = right and _counts(given.counts) and _rises(given.thresholds, strictly=True)
+        if not right or len(given.counts) != len(given.thresholds) + 1:
+            return "the counts between thresholds are damaged"
+    others = tally.unenrolled
+    if others is not None and not (_array(others, "f") and _rises(others, strictly=False)):
+        return "the scores of claims by probes who are not enrolled are not an increasing list"
+    people = tally.people
+    if people is not None and not (
+        type(people) is tuple and len(people) == 2 and all(map(_whole, people))
+    ):
+        return "the numbers of its subjects are damaged"
+    if tally.points is not None and not _points(tally.points):
+        return "the operating points are damaged"
+    if tally.kept is not None and not _kept(tally.kept, cells):
+        return "the scores that were kept are damaged"
+    words = (tally.templates, tally.fusion, tally.claims)
+    if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
+        return "the options it was counted with are damaged"
+    return _attempts_disagree(tally)
+
+
+def _attempts_disagree(tally: VerificationTally) -> str:
+    """Return which numbers of attempts of verification disagree."""
+    genuine, cells, given, points = tally.genuine, tally.impostor, tally.given, tally.points
+    if given is not None and given.total != cells.total:
+        return (
+            f"the impostor attempts between thresholds are {given.total:,}, those in cells "
+            f"{cells.total:,}"
+        )
+    pairs = tally.about.probes * (tally.about.gallery_templates or 1)
+    if len(genuine) + cells.total > pairs:
+        return (
+            f"{len(genuine):,} genuine and {cells.total:,} impostor attempts are more than the "
+            f"{pairs:,} comparisons"
+        )
+    others = tally.unenrolled
+    if others is not None and (np.isnan(others).any() or len(others) > cells.total):
+        return "the claims by probes who are not enrolled are more than the impostor attempts"
+    if points is None:
+        return ""
+    bins = Attempts.of_cells(np.empty(0), cells)
+    below = np.append(0, np.cumsum(bins.counts))
+    first, last = (np.searchsorted(bins.edges, points.rows, side) for side in ("right", "left"))
+    few, many = below[first], below[np.minimum(last + 1, len(bins.edges))]
+    if ((points.rows_fa < few) | (points.rows_fa > many)).any():
+        return "the false accepts at the operating points disagree with the impostor attempts"
+    frr, limits = np.asarray(points.frr_at_far), np.asarray(points.threshold_at_far)
+    known = np.isfinite(frr) & np.isfinite(limits)
+    rejected = len(genuine) - np.searchsorted(genuine, limits[known], side="right")
+    if (np.abs(rejected - frr[known] * len(genuine)) > 1e-6 * len(genuine)).any() or (
+        known.any() and not len(genuine)
+    ):
+        return "the false rejects at the operating points disagree with the genuine attempts"
+    return ""
+
+
+def _points(points: Any) -> bool:
+    """Check operating points: numbers, and lists by target and by cost."""
+    if type(points) is not VerificationPoints or type(points.equal_error) is not EqualError:
+        return False
+    lists: dict[str, tuple[str, ...]] = {
+        "far_target": ("frr_at_far", "threshold_at_far"),
+        "frr_target": ("far_at_frr", "threshold_at_frr"),
+        "costs": ("min_cost", "min_cost_threshold"),
+    }
+    of_lists = {name for key, names in lists.items() for name in (key, *names)}
+    others = {*of_lists, "equal_error", "optima", "symmetric", "every_score", "rows", "rows_fa"}
+    numbers = [getattr(points, x.name) for x in fields(points) if x.name not in others]
+    numbers += [*vars(points.equal_error).values(), *dict(points.optima).values()]
+    right = all(isinstance(x, (int, float)) for x in numbers)
+    right = right and isinstance(points.symmetric, bool | None)
+    right = right and isinstance(points.every_score, bool)
+    right = right and _array(points.rows, "f") and bool(np.isfinite(points.rows).all())
+    right = right and _counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
+    right = right and _rises(points.rows, strictly=True)
+    for key, names in lists.items():
+        same = [getattr(points, name) for name in names]
+        first = np.asarray(getattr(points, key))
+        right = right and first.dtype.kind == "f" and first.shape[1:] == (3,) * (key == "costs")
+        right = right and all(_array(x, "f") and len(x) == len(first) for x in same)
+    return right
+
+
+def _kept(kept: Any, cells: CellCounts) -> bool:
+    if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
+        return False
+    lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
+    right = all(_array(x, "f") for x in lists) and _counts(kept.below)
+    right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
+    bins = Attempts.of_cells(np.empty(0), cells)
+    return right and kept.agrees(bins.edges, bins.counts)
+
+
+def _identification(tally: IdentificationTally) -> str:
+    lengths = set()
+    for name, value in vars(tally).items():
+        if name in ("about", "rank_unit", "fusion"):
+            continue
+        kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
+        if not _array(value, kind) or (kind == "i" and (value < 0).any()):
+            return f"{name} is not a list of the right numbers"
+        lengths.add(len(value))
+    if len(lengths) != 1:
+        return "its lists differ in length"
+    if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
+        return "the options it was counted with are damaged"
+    return _ranks_disagree(tally)
+
+
+def _ranks_disagree(t: IdentificationTally) -> str:
+    """Return which facts of probes disagree; the mates of a part of a gallery may be elsewhere."""
+    both = ~np.isnan(t.mate) & (t.others > 0)
+    wrong = {
+        "mate and mates": np.isnan(t.mate) & (t.mates > 0),
+        "other and others": np.isnan(t.other) != (t.others == 0),
+        "nearest_mate and mates": np.isnan(t.nearest_mate) & (t.mates > 0),
+        "nearest_other and others": np.isnan(t.nearest_other) != (t.others == 0),
+        "mates_tied and mates": t.mates_tied > t.mates,
+        "closer, tied and others": t.closer + t.tied > t.others,
+        "tied_before and tied": t.tied_before > t.tied,
+        "closer, mate and other": both & ((t.closer > 0) != (t.other < t.mate)),
+        "tied, mate and other": both & (t.closer == 0) & ((t.tied > 0) != (t.other == t.mate)),
+    }
+    for what, places in wrong.items():
+        if places.any():
+            first = int(np.flatnonzero(places)[0])
+            return f"{what} disagree for {int(places.sum()):,} probes, the first is {first}"
+    return ""
+
+
+def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
+    """Check counts on a fixed grid; noisy ones may be negative."""
+    limits, noise = tally.thresholds, tally.noise
+    if not _increasing(limits):
+        return "the thresholds are not an increasing list of numbers"
+    right = isinstance(noise, float) and 0 <= noise < np.inf
+    if not right or not isinstance(tally.merged, bool):
+        return "the options it was folded with are damaged"
+    bins = len(limits) + 1
+    shapes: dict[str, tuple[int, ...]] = {"genuine": (bins,), "impostor": (bins,)}
+    words: tuple[Any, ...] = (tally.fusion,)
+    if isinstance(tally, FoldedIdentification):
+        ranks, words = tally.ranks, (*words, tally.rank_unit, tally.ties)
+        right = _array(ranks, "i") and len(ranks) > 0
+        if not right or ranks[0] < 1 or not _rises(ranks, strictly=True):
+            return "the ranks are not an increasing list of numbers"
+        shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
+        names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
+        numbers = [*(getattr(tally, x) for x in names), tally.tied + 1]
+    else:
+        words = (*words, tally.templates, tally.claims)
+        numbers = [tally.skipped_claims]
+    if not all(isinstance(x, str) for x in words) or not all(map(_whole, numbers)):
+        return "the options and numbers it was folded with are damaged"
+    for name, shape in shapes.items():
+        table = getattr(tally, name)
+        right = isinstance(table, np.ndarray) and table.dtype == np.int64 and table.shape == shape
+        if not right or (not noise and (table < 0).any()):
+            return f"{name} is not a table of counts"
+    return ""
+
+
+def _folded_queries(tally: FoldedQueries) -> str:
+    """Check counts of queries by value and rank."""
+    limits, ranks, measures = tally.thresholds, tally.ranks, tally.measures
+    if not _increasing(limits):
+        return "the thresholds are not an increasing list of numbers"
+    if not _array(ranks, "i") or not _rises(ranks, strictly=True) or (ranks < 1).any():
+        return "the ranks are not an increasing list of numbers"
+    right = isinstance(measures, tuple) and {*measures} <= FOLDED_MEANS and len(measures) > 0
+    right = right and isinstance(tally.rules, str) and isinstance(tally.merged, bool)
+    if not right or not all(map(_whole, (tally.queries, tally.open_queries, tally.skipped))):
+        return "the options and numbers it was folded with are damaged"
+    shape = len(measures) * max(1, len(limits)), VALUE_BINS + 1
+    for name, kind in (("values", np.int64), ("ends", np.bool_)):
+        table = getattr(tally, name)
+        if not isinstance(table, np.ndarray) or table.dtype != kind or table.shape != shape:
+            return f"{name} is not a table of counts"
+    if (tally.values < 0).any() or not tally.ends[:, -1].all():
+        return "values is not a table of counts"
+    if not _counts(tally.first) or len(tally.first) != len(ranks) + 1:
+        return "first is not a list of counts"
+    return ""
+
+
+def _gallery(tally: GalleryTally) -> str:
+    """Check expected counts over drawn galleries."""
+    limits = tally.thresholds
+    if not _increasing(limits):
+        return "the thresholds are not an increasing list of numbers"
+    if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
+        return "the options it was counted with are damaged"
+    numbers = (
+        *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
+        *("impostors_enrolled", "impostors_unenrolled", "fewer_mates", "size"),
+    )
+    if not all(_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
+        return "its numbers of attempts are damaged"
+    if not isinstance(tally.first_unmated, int):
+        return "its numbers of attempts are damaged"
+    ranks = np.shape(getattr(tally.di, "high", 0))[1:]
+    shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
+    for name, shape in shapes.items():
+        sums = getattr(tally, name)
+        if not all(_table(getattr(sums, part, None), shape) for part in ("high", "low")):
+            return f"{name} is not a table of sums"
+    return "" if ranks and ranks[0] else "it has no ranks"
+
+
+def _table(value: Any, shape: tuple[int, ...]) -> bool:
+    right = isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == shape
+    return right and value.ndim == 2 and not (value < 0).any()
+
+
+def _retrieval(tally: ReidTally) -> str:
+    words = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
+    if not all(isinstance(getattr(tally, name), str) for name in words):
+        return "the convention it was counted with is damaged"
+    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+        return "its record of queries is damaged"
+    queries = len(tally.enrolled)
+    if len(tally.removed_entries) != queries:
+        return "its lists differ in length"
+    for lists in (tally.matches, tally.cmc_matches):
+        if lists is not None and not _match_lists(lists, queries):
+            return "the matches of its queries are damaged"
+    if (tally.thresholds is not None or tally.retrieved is not None) and not _retrieved(tally):
+        return "the numbers of retrieved entries are not a table over increasing thresholds"
+    shots, identities = tally.shots, tally.identities
+    if (shots is None) == (tally.cmc == "single-gallery-shot"):
+        return "its single shots are missing, or should not be there"
+    if (identities is None) == (tally.cmc == "identity-dedup"):
+        return "its ranks of identities are missing, or should not be there"
+    if shots is not None and not (
+        _array(shots, "f", 2)
+        and len(shots) == queries
+        and ((shots >= 0) & (shots <= 1 + 1e-9)).all()
+    ):
+        return "its single shots are damaged"
+    if identities is not None and not (
+        _array(identities, "i", 2) and identities.shape == (queries, 3) and (identities >= 0).all()
+    ):
+        return "its ranks of identities are damaged"
+    return ""
+
+
+def _within_thresholds(tally: GomTally) -> str:
+    """Check the entries retrieved within thresholds."""
+    words = (tally.convention, tally.removed, tally.junk, tally.variant)
+    ends = (tally.low, tally.high)
+    if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
+        return "the convention it was counted with is damaged"
+    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+        return "its record of queries is damaged"
+    queries = len(tally.enrolled)
+    if not _retrieved(tally):
+        return "the numbers of retrieved entries are not a table over increasing thresholds"
+    if len(tally.removed_entries) != queries or not _match_lists(tally.matches, queries):
+        return "the matches of its queries are damaged"
+    return ""
+
+
+def _retrieved(tally: ReidTally | GomTally) -> bool:
+    """Whether the table of entries retrieved within increasing thresholds is valid."""
+    taus = tally.thresholds
+    if taus is None or not _increasing(taus):
+        return False
+    return _table(tally.retrieved, (len(tally.enrolled), len(taus)))
+
+
+def _match_lists(lists: MatchLists, queries: int) -> bool:
+    if type(lists) is not MatchLists or not _counts(lists.starts):
+        return False
+    starts = lists.starts
+    if len(starts) != queries + 1 or starts[0] != 0 or not _rises(starts, strictly=False):
+        return False
+    if not _array(lists.distance, "f") or np.isnan(lists.distance).any():
+        return False
+    counts = (lists.closer, lists.tied, lists.before)
+    if not all(_counts(x) for x in counts):
+        return False
+    return all(len(x) == starts[-1] for x in (lists.distance, *counts))
+
+
+_CHECKS: dict[type, Callable[[Any], str]] = {
+    VerificationTally: _verification,
+    IdentificationTally: _identification,
+    FoldedVerification: _folded,
+    FoldedIdentification: _folded,
+    FoldedQueries: _folded_queries,
+    GalleryTally: _gallery,
+    ReidTally: _retrieval,
+    GomTally: _within_thresholds,
+}
+
+
+def _increasing(values: Any) -> bool:
+    return _array(values, "f") and not np.isnan(values).any() and _rises(values, strictly=True)
+
+
+def _rises(values: np.ndarray, *, strictly: bool) -> bool:
+    later, earlier = values[1:], values[:-1]
+    return bool((later > earlier if strictly else later >= earlier).all())
+
+
+def _array(value: Any, kind: str, dimensions: int = 1) -> bool:
+    right = isinstance(value, np.ndarray) and value.ndim == dimensions
+    return right and value.dtype.kind == kind
+
+
+def _counts(value: Any) -> bool:
+    return _array(value, "i") and not (value < 0).any()
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,8 @@
+"""Means over many evaluations of index sets, counted together."""
+
+from bioeval.base.study import Study, View
+
+STUDY = Study(
+    calls={"summaries": ("summaries",)},
+    views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
+)

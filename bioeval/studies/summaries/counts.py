@@ -1,0 +1,525 @@
+"""Many selections of one matrix, counted in one call: their attempts, ranks and operating points.
+
+The scores of a matrix are put in order once. Each selection then gathers places in that order,
+which are sorted as whole numbers; every operating point follows from the sorted attempts. Whatever
+a selection counts is what it would count alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.kernels import count as count_kernel
+from bioeval.kernels.order import increasing_order
+from bioeval.scores.arrays import writable_alias
+from bioeval.scores.blocks import as_distances
+from bioeval.scores.matrix import Scores
+from bioeval.studies.summaries import kernel
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.points import (
+    EqualError,
+    VerificationPoints,
+    allowed_errors,
+    d_prime,
+    hull_equal_errors,
+    min_costs,
+    moment_scale,
+    moments_of,
+    moments_of_rows,
+)
+from bioeval.tallies.second_pass import LANES, PointsWanted
+from bioeval.tallies.symmetry import same_both_ways, sample_of
+
+#: Rows and columns of a selection.
+IndexSet = tuple[np.ndarray, np.ndarray]
+
+#: Rows of places, and where each row's own subject starts and stops.
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+# Cells that are gathered before points are looked for, so that they stay in the cache; and cells of
+# a selection, and of a matrix that is put in order at once, at most.
+BATCH, CELLS, MOST = 1 << 19, 1 << 18, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class IdentificationRules:
+    """Rules of identification by task: open set, then closed set."""
+
+    by_subject: tuple[bool, ...] = (False, False)
+    ties_first: tuple[bool, ...] = (True, True)
+    impostors: int = kernel.AUTO
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedScores:
+    """Scores as places among the distinct ones.
+
+    Attributes
+    ----------
+    matrix : RankedMatrix
+    values : float64 array, shape (d + 1,)
+        The distinct distances, increasing, and NaN for no attempt.
+    raw : array
+        The scores themselves.
+    both_ways : bool
+        Whether both directions of each pair of templates have one score.
+    """
+
+    matrix: kernel.RankedMatrix
+    values: np.ndarray
+    raw: np.ndarray
+    both_ways: bool
+
+    @classmethod
+    def of(cls, scores: Scores) -> OrderedScores:
+        """Put the scores of a matrix in order."""
+        raw = scores.read_rows(0, scores.shape[0])
+        distances = as_distances(raw, scores.kind)
+        ordered = increasing_order(distances.reshape(-1))
+        increasing = distances.reshape(-1)[ordered]
+        there = len(increasing) - int(np.isnan(increasing).sum())
+        first = np.ones(there, dtype=bool)
+        np.not_equal(increasing[1:there], increasing[: max(there - 1, 0)], out=first[1:])
+        values = increasing[:there][first].astype(np.float64)
+        place = np.full(len(ordered), len(values), dtype=np.int32)
+        place[:there] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+        if there < len(ordered) and scores.nan == "reject":
+            if not (len(values) and values[-1] == np.inf):
+                values = np.append(values, np.inf)
+            place[there:] = len(values) - 1
+        places = np.empty(len(ordered), dtype=np.int32)
+        places[ordered] = place
+        square = np.array_equal(scores.probe_ids, scores.gallery_ids)
+        matrix = kernel.RankedMatrix(
+            places=places.reshape(distances.shape),
+            missing=len(values),
+            probe=writable_alias(np.ascontiguousarray(scores.codes.probe)),
+            gallery=writable_alias(np.ascontiguousarray(scores.codes.gallery)),
+            probe_ids=writable_alias(scores.probe_ids),
+            gallery_ids=writable_alias(scores.gallery_ids),
+        )
+        return cls(matrix, np.append(values, np.nan), raw, square and same_both_ways(raw))
+
+    def is_symmetric(self, rows: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether a selection seems symmetric, by the templates that a matrix is judged by."""
+        if len(rows) < 2 or not np.array_equal(
+            self.matrix.probe_ids[rows], self.matrix.gallery_ids[columns]
+        ):
+            return False
+        some = sample_of(len(rows))
+        return self.both_ways or same_both_ways(self.raw[np.ix_(rows[some], columns[some])])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionCounts:
+    """Counts and operating points of selections, arrays with one entry a selection.
+
+    Attributes
+    ----------
+    probes : int64 array
+        Number of probes.
+    table : int64 array, shape (k, c)
+        The counts by column, as `COUNTED` names them.
+    ranked : int64 array, shape (k, r)
+        Mated probes at each rank or better, of closed set.
+    single, multi, open_set : VerificationPoints or None
+        Points of the tasks that are wanted, of arrays in place of numbers; of open set with DIR in
+        place of FRR.
+    """
+
+    probes: np.ndarray
+    table: np.ndarray
+    ranked: np.ndarray
+    single: Any
+    multi: Any
+    open_set: Any
+
+    def of(self, name: str) -> np.ndarray:
+        """Return a count of each selection."""
+        return self.table[:, kernel.COUNTED.index(name)]
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionAttempts:
+    """Attempts of one selection, as distances.
+
+    Attributes
+    ----------
+    values : float64 array
+        The distinct distances, increasing.
+    places : dict of str to pair of int32 arrays
+        Genuine and impostor attempts of verification, increasing, among the `values`, by
+        ``"single"`` and ``"multi"``.
+    mate, other : float64 arrays, shape (m,)
+        Nearest mate and nearest non-mate of each probe; NaN where there is none.
+    ranks : int64 array, shape (2, m)
+        Rank of the nearest mate, of open set and of closed set; 0 where there is none.
+    enrolled : bool array, shape (m,)
+        Whether the subject of a probe is in the gallery.
+    subjects, failed : int
+        Number of subjects in the gallery, and of failed comparisons.
+    """
+
+    values: np.ndarray
+    places: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    mate: np.ndarray
+    other: np.ndarray
+    ranks: np.ndarray
+    enrolled: np.ndarray
+    subjects: int
+    failed: int
+
+
+def count_index_sets(
+    ordered: OrderedScores,
+    sets: Sequence[IndexSet],
+    searches: IdentificationRules,
+    wanted: PointsWanted,
+    *,
+    square: bool,
+    tasks: Sequence[str],
+) -> Iterator[SelectionCounts]:
+    """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
+    for batch in _batches(sets):
+        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+
+
+def attempts_of_index_sets(
+    ordered: OrderedScores, sets: Sequence[IndexSet], searches: IdentificationRules
+) -> Iterator[SelectionAttempts]:
+    """Yield the attempts of each selection."""
+    for batch in _batches(sets):
+        yield from _Batch(ordered, batch, searches, square=False).attempts()
+
+
+def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
+    """Yield selections, some at a time."""
+    batch: list[IndexSet] = []
+    filled = 0
+    for one in sets:
+        batch.append(one)
+        filled += len(one[0]) * len(one[1])
+        if filled >= BATCH:
+            yield batch
+            batch, filled = [], 0
+    if batch:
+        yield batch
+
+
+class _Batch:
+    """Some selections, with their attempts in order."""
+
+    def __init__(
+        self,
+        ordered: OrderedScores,
+        sets: Sequence[IndexSet],
+        searches: IdentificationRules,
+        square: bool,
+    ):
+        self.ordered, self.sets = ordered, sets
+        rows, columns = zip(*sets, strict=True)
+        self.m, self.n = (np.array([len(x) for x in side]) for side in (rows, columns))
+        self.row_starts, self.cells = _starts(self.m), _starts(self.m * self.n)
+        chosen = kernel.Selections(
+            np.concatenate(rows), self.row_starts, np.concatenate(columns), _starts(self.n),
+            self.cells,
+        )  # fmt: skip
+        total, every = int(self.cells[-1]), int(self.row_starts[-1])
+        lines, nearest = (np.empty(total, dtype=np.int32) for _ in range(2))
+        self.places = np.empty(2 * total + 2 * every, dtype=np.int32)
+        single, multi, open_set = np.split(self.places, [total, 2 * total])
+        self.found = kernel.SelectionOutput(
+            counts=np.zeros((len(sets), len(kernel.COUNTED)), dtype=np.int64),
+            ranked=np.zeros((len(sets), len(searches.ranks)), dtype=np.int64),
+            single=single,
+            multi=multi,
+            searches=open_set,
+            lines=lines,
+            nearest=nearest,
+            start=np.empty(every, dtype=np.int64),
+            stop=np.empty(every, dtype=np.int64),
+            own=np.empty(every, dtype=np.int64),
+            best=np.empty(every, dtype=np.int32),
+            other=np.empty(every, dtype=np.int32),
+            place=np.zeros((2, every), dtype=np.int64),
+        )
+        rules = kernel.SearchRules(
+            searches.by_subject, searches.ties_first, searches.impostors, square,
+            np.array(searches.ranks, dtype=np.int64),
+        )  # fmt: skip
+        room = kernel.RoomForOne.for_any(ordered.matrix, chosen)
+        kernel.count_selections(ordered.matrix, chosen, rules, self.found, room)
+
+    def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
+        """Return the counts, with the points of tasks."""
+        table, number, total = self.found.counts, len(self.sets), int(self.cells[-1])
+        names = [name for name in ("single", "multi", "open_set") if name in tasks]
+        points: dict[str, Any] = {}
+        if names:
+            nothing = np.zeros(number, dtype=np.int64)
+            mated, searches, hits = table[:, 4:7].T
+            of_task = {
+                "single": (self.cells, *table[:, :2].T, nothing),
+                "multi": (total + self.cells, *table[:, 2:4].T, nothing),
+                "open_set": (2 * total + 2 * self.row_starts, hits, searches, mated - hits),
+            }
+            lists = _lists(self.places, [of_task[name] for name in names])
+            verified = [name for name in names if name != "open_set"]
+            found = _Points(self.ordered.values, lists, wanted, number * len(verified))
+            every = verified if wanted.every_score else []
+            rows = [row for name in every for row in self._rows(name)]
+            found.find_more(rows)
+            for i, name in enumerate(names):
+                points[name] = found.of(slice(i * number, (i + 1) * number), name in verified)
+            for name in verified:
+                points[name].symmetric = np.zeros(number, dtype=bool)
+            if "single" in points:
+                points["single"].symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
+        by_task = (points.get(x) for x in ("single", "multi", "open_set"))
+        return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+
+    def attempts(self) -> Iterator[SelectionAttempts]:
+        """Yield the attempts of each selection."""
+        found, values = self.found, self.ordered.values
+        mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
+        groups, failed = (kernel.COUNTED.index(name) for name in ("groups", "failed"))
+        for k, counts in enumerate(found.counts.tolist()):
+            rows, cells = (slice(x[k], x[k + 1]) for x in (self.row_starts, self.cells))
+            by_templates = {
+                name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
+                for name, at, places in (
+                    ("single", 0, found.single[cells]),
+                    ("multi", 2, found.multi[cells]),
+                )
+            }
+            yield SelectionAttempts(
+                values, by_templates, mate[rows], other[rows], found.place[:, rows], enrolled[rows],
+                counts[groups], counts[failed],
+            )  # fmt: skip
+
+    def _rows(self, name: str) -> list[Rows]:
+        """Return the rows of each selection, with the limits of the own subjects."""
+        found = self.found
+        widths, lines, start, stop = self.n, found.lines, found.start, found.stop
+        if name == "multi":
+            widths, lines = found.counts[:, kernel.COUNTED.index("groups")], found.nearest
+            start, stop = np.maximum(found.own, 0), found.own + 1
+        made = []
+        for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
+            own = slice(row, row + m)
+            made.append((lines[first : first + m * n].reshape(m, n), start[own], stop[own]))
+        return made
+
+
+class _Points:
+    """The operating points of some lists of attempts, those of verification first."""
+
+    def __init__(
+        self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted, verified: int
+    ):
+        self.values, self.lists, self.wanted, self.verified = values, lists, wanted, verified
+        self.more: dict[str, np.ndarray] = {}
+        self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed
+        self.impostor = np.diff(lists.impostor)[:, 0]
+        self.defined = (self.genuine > 0) & (self.impostor > 0)
+        number = len(lists.missed)
+        targets = [*wanted.targets.tolist(), 0.0]
+        known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
+        allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
+        cornered = verified if wanted.every_score else 0
+        corners = int(self.genuine[:cornered].sum()) + cornered
+        self.found = kernel.PointsFound(
+            equal_error=np.full((number, 5), np.nan),
+            equal_error_place=np.full(number, -2, dtype=np.int64),
+            accepted=np.zeros_like(allowed),
+            places=np.full_like(allowed, -2),
+            pairs=np.zeros(number, dtype=np.int64),
+            zero_frr=np.zeros(number, dtype=np.int64),
+            corners=np.empty((3, corners), dtype=np.int64),
+            corner_starts=np.zeros(number + 1, dtype=np.int64),
+        )
+        kernel.find_points(lists, allowed, cornered, self.found)
+        self.found_thresholds = self.thresholds(self.found.places)
+        self.at_equal = self.thresholds(self.found.equal_error_place)
+        accepted = self.found.accepted
+        accepted[:verified] = self.genuine[:verified, None] - accepted[:verified]
+        self.rates = self._quotient(accepted, self.genuine)  # FRR of verification, DIR of open set
+
+    @cached_property
+    def reject_all(self) -> np.ndarray:
+        """The threshold that rejects everything; NaN where some score has that value."""
+        lowest = np.zeros(len(self.defined), dtype=bool)
+        if self.values[0] == -np.inf:
+            for ends in (self.lists.genuine, self.lists.impostor):
+                first = np.minimum(ends[:, 0], len(self.lists.places) - 1)
+                lowest |= (ends[:, 1] > ends[:, 0]) & (self.lists.places[first] == 0)
+        return np.where(lowest, np.nan, -np.inf)
+
+    def thresholds(self, places: np.ndarray) -> np.ndarray:
+        """Return the thresholds at places, one or several of each list, or of the first lists."""
+        rejecting = self.reject_all[: len(places)].reshape(-1, *[1] * (places.ndim - 1))
+        at = np.where(places == -1, rejecting, self.values[np.maximum(places, 0)])
+        return np.where(places == -2, np.nan, at)
+
+    def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+        """Return rates, NaN where there are no attempts of both classes; or of the first lists."""
+        defined = self.defined[: len(counts)]
+        attempts = np.where(defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
+        defined = defined.reshape(attempts.shape)
+        return np.where(defined, counts / attempts, np.nan)
+
+    def of(self, at: slice, verifies: bool) -> Any:
+        """Return the points of some lists; of open set with DIR in place of FRR.
+
+        They are :class:`VerificationPoints` of arrays in place of numbers.
+        """
+        eer, far, frr, low, high = iter(self.found.equal_error[at].T)
+        thresholds, rates = self.found_thresholds[at], self.rates[at]
+        arrays: dict[str, Any] = {
+            "equal_error": EqualError(*(eer, self.at_equal[at], far, frr, low, high)),  # type: ignore[arg-type]
+            "zero_far": rates[:, -1],
+            "zero_far_threshold": thresholds[:, -1],
+        }
+        points = VerificationPoints(
+            **arrays,
+            far_target=self.wanted.targets,
+            frr_at_far=rates[:, :-1],
+            threshold_at_far=thresholds[:, :-1],
+            frr_target=self.wanted.frr_targets,
+            costs=self.wanted.costs,
+            every_score=self.wanted.every_score,
+        )
+        if verifies:
+            for name, values in self.more.items():
+                setattr(points, name, values[at])
+        return points
+
+    def find_more(self, rows: Sequence[Rows]) -> None:
+        """Find the further points of verification; `rows` has the impostor scores."""
+        number = self.verified
+        genuine, impostor, defined = (
+            x[:number] for x in (self.genuine, self.impostor, self.defined)
+        )
+        last = np.full(number, -2)
+        last[defined] = self.lists.places[self.lists.genuine[:number][defined, 1] - 1]
+        self.more["zero_frr"] = self._quotient(self.found.zero_frr[:number], impostor)
+        self.more["zero_frr_threshold"] = self.thresholds(last)
+        if len(self.wanted.frr_targets):
+            self.more |= self._at_frr(number)
+        if self.wanted.every_score and number:
+            pairs = self.found.pairs[:number]
+            self.more["auc"] = self._quotient(pairs, 2 * genuine * impostor)
+            self._find_corners(genuine, impostor, np.flatnonzero(defined))
+            self.more["d_prime"] = self.d_prime(rows)
+
+    def _at_frr(self, number: int) -> dict[str, np.ndarray]:
+        """Return the smallest FAR at each FRR target, and its threshold, of the first lists."""
+        at = np.full((number, len(self.wanted.frr_targets)), -2)
+        accepted = np.zeros_like(at)
+        for k in np.flatnonzero(self.defined[:number]):
+            genuine, impostor = (
+                self.lists.places[slice(*ends[k])]
+                for ends in (self.lists.genuine, self.lists.impostor)
+            )
+            most = [allowed_errors(x, len(genuine)) for x in self.wanted.frr_targets.tolist()]
+            strictest = len(genuine) - np.array(most)  # the genuine attempts that are accepted
+            at[k] = np.where(strictest > 0, genuine[strictest - 1], -1)
+            accepted[k] = np.searchsorted(impostor, at[k], side="right")
+        return {
+            "far_at_frr": self._quotient(accepted, self.impostor[:number]),
+            "threshold_at_frr": self.thresholds(at),
+        }
+
+    def _find_corners(self, genuine: np.ndarray, impostor: np.ndarray, some: np.ndarray) -> None:
+        """Find the hull, and the least costs; near ties are compared without rounding."""
+        number = self.verified
+        starts = self.found.corner_starts[: number + 1]
+        place, fa, fr = self.found.corners[:, : starts[-1]]
+        size = np.diff(starts)
+        far, frr = (x / np.repeat(n, size) for x, n in ((fa, impostor), (fr, genuine)))
+        shape = number, len(self.wanted.costs)
+        least_cost = np.full(shape, np.nan)
+        self.more |= {"eer_hull": hull_equal_errors(far, frr, starts), "min_cost": least_cost}
+        self.more["min_cost_threshold"] = np.full(shape, np.nan)
+        if not len(some):
+            return
+        attempts = list(zip(genuine[some].tolist(), impostor[some].tolist(), strict=True))
+        ends = np.append(starts[some], starts[-1])  # without attempts there are no points
+        least_cost[some], best = min_costs(fa, fr, ends, attempts, self.wanted.costs)
+        at = np.full(shape, -2, dtype=np.int64)
+        at[some] = place[best]
+        self.more["min_cost_threshold"] = self.thresholds(at)
+
+    def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
+        """Return d' of each selection, from the rows of its impostor scores."""
+        found = np.full(self.verified, np.nan)
+        some = np.flatnonzero(self.defined[: self.verified]).tolist()
+        forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
+        # Rows of one width and scale are summed in one call.
+        for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
+            parts = list(alike)
+            lines, start, stop = (
+                x[0] if len(x) == 1 else np.concatenate(x)
+                for x in zip(*(rows[k] for k in parts), strict=True)
+            )
+            count = np.empty(len(lines), dtype=np.int64)
+            origin, mean, squares = (np.empty(len(lines)) for _ in range(3))
+            sums = count, origin, mean, squares
+            count_kernel.row_moments(self.values.take(lines), start, stop, scale, LANES, *sums)
+            first = 0
+            for k in parts:
+                own = slice(first, first + len(rows[k][0]))
+                impostor = moments_of_rows(scale, *(x[own] for x in sums))
+                genuine = self._finite(self.lists.genuine[k])
+                found[k] = d_prime(moments_of(self.values[genuine]), impostor)
+                first = own.stop
+        return found
+
+    def _finite(self, ends: np.ndarray) -> np.ndarray:
+        """Return the places of a list whose scores are finite."""
+        places = self.lists.places[ends[0] : ends[1]]
+        low, high = places.searchsorted(self._finite_places)
+        return places[low:high]
+
+    @cached_property
+    def _finite_places(self) -> tuple[int, int]:
+        first, last = int(self.values[0] == -np.inf), len(self.values) - 1
+        return first, last - int(self.values[last - 1] == np.inf)
+
+    def _ends(self, k: int) -> tuple[float, float]:
+        """Return the outer edges of the cells in which a tally counts the impostor scores."""
+        finite = self._finite(self.lists.impostor[k])
+        if not len(finite):
+            return CellGrid(0, 0, 0).finite_ends
+        return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
+
+
+def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.AttemptLists:
+    """Return the lists of selections of several tasks, one task after the other.
+
+    Of each task where selections start, the numbers of genuine scores, which come first, and of
+    impostor scores, which come last, and of missed ones.
+    """
+    first = np.concatenate([x[0][:-1] for x in selections])
+    last = np.concatenate([x[0][1:] for x in selections])
+    genuine, impostor, missed = (
+        np.concatenate(x) for x in zip(*(x[1:] for x in selections), strict=True)
+    )
+    return kernel.AttemptLists(
+        places,
+        np.stack([first, first + genuine], axis=1),
+        np.stack([last - impostor, last], axis=1),
+        missed,
+    )
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    """Return where each of several pieces begins, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

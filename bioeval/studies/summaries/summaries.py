@@ -1,0 +1,243 @@
+"""The scalars of many partitions of one matrix, in one call."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
+from bioeval.evaluation.evaluate import scalars_of
+from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.partition import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.base import SplitterLike
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
+from bioeval.scores.arrays import as_index, named_sides
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.folds.splits import SplitSides
+from bioeval.studies.summaries.counted_together import (
+    PartitionScalars,
+    counted_together,
+    partition_attrs,
+    summaries_tree,
+)
+from bioeval.studies.summaries.counts import (
+    IndexSet,
+)
+from bioeval.views.tables.summary import figures, written
+
+Order = Literal["probes-first", "gallery-first"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+@leaves_out_attacks
+def summaries(
+    scores: Scores,
+    partitions: SplitterLike | Iterable[Any],
+    protocol: str | Protocol = "auto",
+    *,
+    far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
+    auc: bool = True,
+    order: Order = "probes-first",
+) -> xr.DataTree:
+    """Return the scalars of every task of a protocol, of many partitions of the same scores.
+
+    Those of each partition are those of :func:`summary`, to the last bit, in a fraction of its
+    time: the scores are put in order once for all partitions.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels.
+    partitions : splitter, or iterable
+        A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or what
+        ``scores.select`` takes, for each partition: a pair of index arrays, probes first; a pair
+        that names its sides, as a splitter yields; or one index of both sides.
+    protocol, far_targets, frr_targets, auc
+        As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
+    order : {"probes-first", "gallery-first"}
+        Order of pairs that do not name their sides. It was ``"gallery-first"`` in former versions.
+
+    Returns
+    -------
+    xarray.DataTree
+        The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
+        partitions, and has the dtype that it has there: ``to_dataset().to_dataframe()`` of a node
+        has a row a partition. What :func:`summary` gives by target, rank or cost is a variable
+        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``; :func:`bioeval.stats.former_names`
+        joins them. A number that a partition lacks, such as CMS at a rank beyond its gallery, is
+        NaN; counts are float64 there.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or it is not valid.
+    DataError
+        If there is no partition; bad options. Of a partition, which the message names by its place
+        from 0: an index out of range, one index for sides that are not the same templates, a
+        gallery template twice, NaN under ``nan="raise"``.
+    ProtocolError
+        For a list of pairs; or if a partition, which is named, cannot support the protocol.
+
+    Notes
+    -----
+    Definitions: ``docs/definitions.md``; thresholds are attainable, as for :func:`verification`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=20, random_state=0)
+    >>> tree = be.summaries(scores, galleries)
+    >>> tree["closed_set"]["recognition_rate"].sizes
+    Frozen({'partition': 20})
+    >>> parts = [range(60), {"probes": range(60), "gallery": range(120)}]
+    >>> be.summaries(scores, parts)["verification/single"]["genuine_attempts"].values
+    array([180, 180])
+    """
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
+    require_choice("order", order, ORDERS)
+    require_scores(scores)
+    if are_pairs(scores):
+        raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
+    if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
+        protocol = load(protocol)
+    sets = _index_sets(_with_ids_of(scores, protocol), partitions, order)
+    if not sets:
+        raise DataError("there are no partitions; expected at least one")
+    parts, cards = counted_together(scores, sets, protocol, options)
+    done = {int(k) for part in parts for k in part.partitions}
+    for k in range(len(sets)):
+        if k not in done:
+            try:
+                view = scores.select(*sets[k])
+                parts.append(PartitionScalars.of_one(k, *scalars_of(view, protocol, options)))
+                cards.append(resolve_card(view, protocol).name)
+            except BioevalError as error:
+                raise error.preceded_by(f"partition {k}: ") from error
+    attrs = partition_attrs(cards, scores.kind, scores.nan, len(sets))
+    return summaries_tree(parts, len(sets), attrs)
+
+
+# ------------------------------------------------------------------------------- partitions
+
+
+def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return scores that know the junk and the distractors of a card, too."""
+    tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
+    view = scores.select()
+    for task in filter(None, tasks):
+        view.junk_ids = (*view.junk_ids, *task.junk_ids)
+        view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
+    return view
+
+
+def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
+    """Return the rows and the columns of each partition, checked.
+
+    Pairs that do not fit with probes first, but all with the gallery first, are in the order of
+    former versions.
+    """
+    given = _given(scores, partitions)
+    if order == "gallery-first":
+        return _checked(scores, given, turned=True)
+    try:
+        return _checked(scores, given)
+    except BioevalError as error:
+        try:
+            found = _checked(scores, given, turned=True)
+        except BioevalError:
+            raise error from None
+    text = (
+        'the partitions fit as pairs (gallery, probes); give (probes, gallery), or order="gallery-'
+        'first", without which such pairs will be refused two minor versions from now'
+    )
+    warnings.warn(text, FutureWarning, stacklevel=4)
+    return found
+
+
+def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list[IndexSet]:
+    """Return the rows and the columns of each partition; pairs may be `turned`, gallery first."""
+    found = []
+    for place, one in enumerate(given):
+        try:
+            probes, gallery = _sides(scores, one, turned)
+            columns = as_index(gallery, scores.shape[1], "gallery")
+            same = probes is gallery and scores.shape[0] == scores.shape[1]
+            rows = columns if same else as_index(probes, scores.shape[0], "probes")
+            if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+                scores.select(gallery=columns)  # raises
+        except BioevalError as error:
+            raise error.preceded_by(f"partition {place}: ") from error
+        found.append((rows, columns))
+    return found
+
+
+def _sides(scores: Scores, one: Any, turned: bool) -> tuple[Any, Any]:
+    """Return the probes and the gallery of a partition."""
+    if named := named_sides(one):
+        return named
+    if isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one)):
+        return (one[1], one[0]) if turned else (one[0], one[1])
+    return scores.sides_of_one(one)
+
+
+def _given(scores: Scores, partitions: Any) -> list[Any]:
+    """Return the partitions as they are given; those of a splitter name their sides."""
+    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
+        return [{"probes": p, "gallery": g} for p, g in _split(scores, partitions)]
+    scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+    listed = isinstance(partitions, Iterable) and not scalar
+    if not listed or isinstance(partitions, str | bytes | Mapping):
+        raise DataError(
+            f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
+            "partition a pair (probes, gallery) of index arrays or one index array"
+        )
+    return list(partitions)
+
+
+def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
+    """Yield the rows and the columns of each partition of a splitter."""
+    if not scores.labelled:
+        raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    sides = SplitSides(scores)
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        for own, probe in sides.galleries(splitter):
+            yield sides.places(probe, own)
+        return
+    plan = sides.plan(splitter)
+    for place in plan.places:
+        yield sides.places(*plan.split(*place).sides[1])
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the mean and the range over partitions of each figure of each task."""
+    for i, (path, ds) in enumerate(found.items()):
+        if i:
+            yield Sentence()
+        yield Title(f"{path}: {ds.attrs['task']}" if path else str(ds.attrs["task"]))
+        yield Note(
+            f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
+        )
+        numbers = {}
+        for name, values in ds.data_vars.items():
+            if "partition" in values.dims:
+                over = [str(dim) for dim in values.dims if dim != "partition"]
+                each = values.transpose(*over, "partition").values
+                key = "cost_prior" if over == ["cost"] else "".join(over)
+                labels = ds[key].values.tolist() if over else []
+                numbers[str(name)] = dict(zip(labels, each, strict=True)) if over else each
+        rows = []
+        for label, scale, values, _ in figures(numbers):
+            there = values[~np.isnan(values)]
+            sd = there.std(ddof=1) if len(there) > 1 else np.nan
+            cells = (there.mean(), sd, there.min(), there.max()) if len(there) else (np.nan,) * 4
+            rows.append([label, *(written(x, scale) for x in cells), f"{len(there):,}"])
+        yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

@@ -1,0 +1,84 @@
+"""Choosing a threshold, and what to expect of it on new people."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+_FOLD = ("repeat", "fold")
+STUDY = Study(
+    calls={
+        "assured": ("check_claim",),
+        "threshold_study": ("study_threshold",),
+        "extrapolated_far": ("extrapolate_far",),
+    },
+    other_names={"threshold": "study_threshold"},
+    commands=(
+        Command(
+            "threshold", "Choose a threshold, with the FAR and FRR to expect of it.", "Decide", 1
+        ),
+    ),
+    examples="""
+# Find the threshold for a FAR of 0.1 %
+bioeval threshold scores.npz --target far=1e-3
+# Find a threshold whose FAR is at most 1 % with 95 % confidence
+bioeval threshold scores.npz --target far=1% --assure 0.95
+# Test on other subjects whether a threshold keeps a FAR of 1 %
+bioeval threshold others.npz --at 3.61 --claim far=1%
+# Repeat ten folds twenty times; write the study
+bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
+# Find the EER threshold of embeddings; print JSON
+bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
+# Count on four processes, and keep what has been counted
+bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
+# Extrapolate a FAR too small for the number of subjects
+bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1e-4 --extrapolate
+""",
+    not_options={
+        "threshold": {"--far": "--target far=X, such as --target far=0.001, chooses by a FAR"}
+    },
+    plots=(
+        Plot(
+            "threshold_study",
+            "ThresholdStudyDisplay",
+            "plots",
+            "be.study_threshold",
+            (
+                {
+                    "fold_far": _FOLD,
+                    "fold_frr": _FOLD,
+                    "optimistic_far": (),
+                    "far_mean": (),
+                    "frr_mean": (),
+                },
+            ),
+            {"threshold_study": {}},
+            one_system=True,
+        ),
+        Plot(
+            "assured",
+            "AssuredDisplay",
+            "plots",
+            "be.study_threshold",
+            (
+                {
+                    **along("point", "point_far", "point_far_high", "point_frr"),
+                    "assured_threshold": (),
+                },
+            ),
+            {"assured": {}},
+            one_system=True,
+        ),
+        Plot(
+            "extrapolated_far",
+            "ExtrapolatedFarDisplay",
+            "plots",
+            "be.extrapolate_far",
+            (along("model", "model_far_high", "measured_far"),),
+            {"extrapolated_far": {}},
+            one_system=True,
+        ),
+    ),
+    views=(
+        View(("claim",), "assured", "claim_blocks"),
+        View(("extrapolated FAR",), "extrapolated_far"),
+        View(("threshold study",), "tables", "StudyTable", is_class=True),
+    ),
+)

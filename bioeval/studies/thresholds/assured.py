@@ -1,0 +1,610 @@
+"""Assured thresholds: a FAR that is kept, with a stated confidence, in people like these."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    counted,
+    require_choice,
+)
+from bioeval.base.progress import reported_to, stage
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import people_with_pairs
+from bioeval.results.words import threshold_text, threshold_to_install
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import Progress
+from bioeval.scores.listed_templates import pattern_of_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.bootstrap import subject_weights
+from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.compare.pairs_of_people import PairShares
+from bioeval.studies.thresholds.promise import (
+    ASSURANCES,
+    AssuranceRule,
+    PeopleMeans,
+    exact_limits,
+    guaranteed_limits,
+    shares_for_guarantee,
+    shares_to_settle,
+)
+from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.thresholds import require_values, to_internal, to_user
+from bioeval.tallies.verification_job import Templates
+
+# Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
+POINTS, STRICTEST = 64, 0.1
+
+# Difference between the mean over pairs of people and the proportion of attempts that is remarked.
+_APART = 0.1
+
+
+ASSURED = {
+    "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
+    "assured_far": Name(
+        "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
+    ),
+    "assured_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
+    "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
+    "assured_frr": Name("FRR there", iso="FNMR"),
+    "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
+    "people_needed": Name(
+        "fewest people with which the guaranteed rule could promise the target", "subjects"
+    ),
+    "people_estimated": Name(
+        "about how many people the estimated rule needs to promise the target",
+        "subjects",
+    ),
+    "point_threshold": Name("threshold at which the limit was computed", "score"),
+    "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
+    "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
+    "point_frr": Name("FRR there", iso="FNMR"),
+}
+
+CLAIM = {
+    "threshold": Name("threshold that the claim is about", "score"),
+    "claim": Name("largest rate that is claimed"),
+    "verdict": Name("shown, refuted or open", ""),
+    **{
+        f"{rate}{end}": Name(f"{words}{rate.upper()} there", iso=iso)
+        for rate, iso in (("far", "FMR"), ("frr", "FNMR"))
+        for end, words in (
+            ("", ""),
+            ("_low", "one-sided lower limit of the "),
+            ("_high", "one-sided upper limit of the "),
+        )
+    },
+    "people": Name("number of people", "subjects"),
+    "people_to_settle": Name(
+        "number of people for which the guaranteed limits would decide the claim at this rate",
+        "subjects",
+    ),
+    "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
+}
+
+
+#: Numbers of people beyond this settle no claim in practice.
+_MOST_TO_SETTLE = 100_000
+
+
+@dataclass
+class Assured:
+    """An assured threshold, as a distance; NaN where none can be promised, with the reason."""
+
+    threshold: float = math.nan
+    far: float = math.nan
+    high: float = math.nan
+    attempts: float = math.nan
+    frr: float = math.nan
+    needed: int = 0
+    estimated: float = math.nan  # people that the estimated rule needs, where that is known
+    reason: str = ""
+    rule: str = ""
+    valid_for: str = "people like these"
+    over: str = PairShares.over
+    event: str = PairShares.event
+    remarks: list[str] = field(default_factory=list)
+    points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
+
+    def described(
+        self, kind: str, target: float, confidence: float, frr: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return variables and attributes; `frr` is that of the threshold of the data alone."""
+        values = {
+            "assured_threshold": to_user(self.threshold, kind),
+            "assured_far": self.far,
+            "assured_far_high": self.high,
+            "assured_far_attempts": self.attempts,
+            "assured_frr": self.frr,
+            "frr_price": self.frr - frr,
+            "people_needed": self.needed,
+            "people_estimated": self.estimated,
+        }
+        points = to_user(self.points[0], kind), *self.points[1:]
+        names = ("threshold", "far", "far_high", "frr")
+        curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
+        threshold, price = float(values["assured_threshold"]), float(values["frr_price"])
+        attrs = {
+            "assured_sentence": self._sentence(threshold, kind, target, confidence, price),
+            "assured_reason": self.reason,
+            "assured_rule": self.rule,
+            "assured_for": self.valid_for,
+            "assured_over": self.over,
+        }
+        return values | curves, attrs
+
+    def _sentence(
+        self, threshold: float, kind: str, target: float, confidence: float, price: float
+    ) -> str:
+        """Return what can be promised, ready to copy."""
+        if self.reason:
+            return f"No threshold can be promised: {self.reason}."
+        paid = (
+            ""
+            if math.isnan(price)
+            else (
+                f"; this raises FRR by {100 * price:.1f} percentage points over the threshold "
+                "without assurance"
+            )
+        )
+        install = f"Install {threshold_to_install(threshold, kind)}."
+        if not math.isfinite(threshold):
+            install = f"Accept nothing (threshold {threshold})."
+        return (
+            f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % "
+            f"{self.event} in {self.valid_for}{paid}."
+        )
+
+
+class Shares(Protocol):
+    """Proportions accepted at increasing thresholds, of units whose mean is to be kept."""
+
+    thresholds: np.ndarray
+    mean: np.ndarray
+    accepted: np.ndarray
+    sides: list[np.ndarray]
+    pairs: int
+    independent: int
+    impostors: int
+    fixed_gallery: bool
+    exact: bool
+    reason: str
+    over: str
+    event: str
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score that accepts what a layer accepts."""
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects."""
+
+    def means(
+        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
+    ) -> PeopleMeans:
+        """Return the means at increasing layers, without each person, and in replicates."""
+
+
+@stage("assured threshold")
+def assured_threshold(
+    scores: Scores,
+    target: float,
+    confidence: float,
+    assurance: str,
+    *,
+    interval: IntervalOptions,
+    shares: Shares | None = None,
+    **attempts: Any,
+) -> Assured:
+    """Return the loosest threshold that keeps a FAR target with a confidence.
+
+    Of verification, whose `attempts` are options of :class:`PairShares`, or of other `shares`.
+    """
+    shares = PairShares(scores, target, **attempts) if shares is None else shares
+    found = _loosest_kept(shares, target, confidence, assurance, interval)
+    if not found.reason:
+        found.remarks = _remarks(scores, found)
+    return found
+
+
+def _loosest_kept(
+    shares: Shares, target: float, confidence: float, assurance: str, interval: IntervalOptions
+) -> Assured:
+    """Return the last threshold before the first whose upper limit is above the target."""
+    independent = shares_for_guarantee(target, confidence)
+    found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
+    found.over, found.event = shares.over, shares.event
+    found.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
+    if shares.fixed_gallery:
+        found.valid_for = "people like these against this gallery"
+    if not shares.impostors:
+        found.reason = "there are no impostor attempts"
+    found.reason = found.reason or shares.reason
+    if found.reason:
+        return found
+    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
+    if shares.exact:
+        found.rule = "exact: every person is in one comparison"
+        layers = np.arange(-1, last + 1)
+        errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
+        high = exact_limits(errors, shares.pairs, confidence)[1]
+    elif assurance == "guaranteed":
+        layers = np.arange(-1, last + 1)
+        rates = np.append(0.0, shares.mean)[layers + 1]
+        high = guaranteed_limits(rates, shares.independent, confidence)[1]
+    else:
+        layers = _layers_near(shares.mean, target, last)
+        means = shares.means(layers, interval.replicates, interval.seed)
+        high = means.upper(confidence, assurance)
+    found.points = _points(shares, layers, high)
+    kept = int(np.argmax(np.append(high > target, True)))
+    if not kept or assurance == "estimated":
+        found.estimated = people_to_promise(shares, target, confidence, interval)
+        if assurance == "estimated" and not shares.exact:  # by the limit that it leaves out, too
+            there = sum(map(len, shares.sides))
+            known = found.estimated
+            found.estimated = float(np.fmin(known, there) if kept else max(known, there + 1))
+    if not kept:
+        found.reason = _refusal(shares, layers[0], high[0], target, confidence, found)
+        return found
+    layer = int(layers[kept - 1])
+    found.threshold = shares.loosest(layer)
+    found.high = float(high[kept - 1])
+    found.far = float(shares.mean[layer]) if layer >= 0 else 0.0
+    found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
+    found.frr = shares.frr(found.threshold)
+    return found
+
+
+def people_to_promise(
+    shares: Shares, target: float, confidence: float, interval: IntervalOptions
+) -> float:
+    """Return about how many people the estimated rule needs; NaN where that is not known.
+
+    They are no fewer than form the pairs that show the target without a false accept.
+    """
+    if shares.exact or shares.reason or not shares.impostors:
+        return math.nan
+    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
+    first = _layers_near(shares.mean, target, last)[:1]
+    means = shares.means(first, interval.replicates, interval.seed)
+    if means.mean[0] >= target:
+        return math.nan
+    least = people_with_pairs(shares_for_guarantee(target, confidence))
+    return max(means.people_to_settle(target, confidence), least)
+
+
+def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return thresholds, FAR, its limit and FRR at some of the layers, to be drawn."""
+    known = np.flatnonzero(layers >= 0)
+    if len(known) > POINTS:
+        known = known[np.unique(np.geomspace(1, len(known), POINTS).astype(np.int64)) - 1]
+    at = np.array([shares.loosest(int(layer)) for layer in layers[known]])
+    frr = [shares.frr(threshold) for threshold in at]
+    return np.array([at, shares.mean[layers[known]], high[known], frr])
+
+
+def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
+    """Return the layers whose limits are computed, evenly in the logarithm of the mean."""
+    if not len(mean):  # no threshold accepts an impostor
+        return np.array([-1])
+    first = max(int(np.searchsorted(mean, STRICTEST * target, side="right")) - 1, 0)
+    if last - first < POINTS:
+        return np.arange(first, max(first, last) + 1)
+    log = np.log(mean[: last + 1])
+    places = np.linspace(log[first], math.log(target), POINTS)
+    return np.unique(np.searchsorted(log, places, side="right") - 1)
+
+
+def _refusal(
+    shares: Shares, layer: int, high: float, target: float, confidence: float, found: Assured
+) -> str:
+    """Return why no threshold can be promised, and what would help."""
+    there = sum(map(len, shares.sides))
+    people = "people" if isinstance(shares, PairShares) else shares.over
+    at = 0.0 if layer < 0 else float(shares.mean[layer])
+    said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
+    if at >= target:
+        return f"{said}, and the target is {100 * target:g} %; more people do not help"
+    needs = f"the guaranteed rule needs {found.needed:,} or more" * (found.needed > there)
+    if not math.isnan(found.estimated):
+        needs += ", the estimated rule" if needs else "the estimated rule needs"
+        needs += f" about {found.estimated:,.0f}"
+    return (
+        f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
+        f"target of {100 * target:g} %; {there} {people} are too few"
+        + (f" ({needs})" if needs else "")
+        + ". More people help; more templates of the same people hardly do"
+    )
+
+
+def _remarks(scores: Scores, found: Assured) -> list[str]:
+    said = []
+    if abs(found.far - found.attempts) > _APART * max(found.far, found.attempts):
+        said.append(
+            f"the assured FAR, {100 * found.far:.3g} %, gives all {found.over} equal weight; over "
+            f"all attempts FAR is {100 * found.attempts:.3g} %, because people have unequal "
+            "numbers of templates"
+        )
+    if scores.is_derived:
+        said.append(
+            f"the scores were derived from others ({scores.origin}); the assurance holds only if "
+            "nothing was fitted to these same people"
+        )
+    return said
+
+
+def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
+    """Return the confidence of an assured threshold, or raise :class:`DataError`."""
+    require_choice("assurance", assurance, ASSURANCES)
+    confidence = check_confidence(assure, "assure")
+    if rule.name != "far" or not 0 < rule.values[0] < 1:
+        raise DataError(
+            f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
+            "such as far=0.01"
+        )
+    return confidence
+
+
+def require_named_people(scores: Scores, what: str) -> None:
+    """Raise :class:`DataError` unless the people of all attempts are known."""
+    if knows_people(scores):
+        return
+    how = "give labels of probes and gallery"
+    if are_pairs(scores):
+        how = (
+            "name them: columns subject_a and subject_b in a file, --subject-from "
+            f"'{pattern_of_pairs(scores)}', or subjects= to Scores.from_pairs"
+        )
+    raise DataError(
+        f"{what} rests on the number of people, and the people of these scores are not known; {how}"
+    )
+
+
+@leaves_out_attacks
+def check_claim(
+    scores: Scores,
+    threshold: Any,
+    *,
+    far: float | None = None,
+    frr: float | None = None,
+    confidence: float = 0.95,
+    assurance: AssuranceRule = "estimated",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    new_gallery: bool = False,
+    same_data: bool = False,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Say whether data show, refute or leave open that a rate is at most a number.
+
+    The threshold and the claim are fixed before these data were seen.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of people who had no part in choosing the threshold: a matrix with labels, or a list whose
+        lines name people.
+    threshold : float or xarray object
+        A number counts as fixed beforehand. The dataset of :func:`study_threshold`, or its
+        ``assured_threshold``, is refused on the data it was chosen on.
+    far, frr : float
+        The claim: one of the two, above 0 and below 1.
+    confidence : float
+        Of each one-sided limit.
+    assurance : {"estimated", "guaranteed"}
+        Whether the limits are those of :func:`study_threshold` that were measured in simulations,
+        or those that hold for any population.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    new_gallery : bool
+        As for :func:`study_threshold`.
+    same_data : bool
+        Whether the data may be those that the threshold was chosen on, with a warning.
+    replicates : int
+        Of the bootstrap over people.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``verdict``: ``"shown"`` (the upper limit is at most the claim), ``"refuted"`` (the lower
+        limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
+        means over pairs of people or over people; ``threshold claim people``, and
+        ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
+        the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
+        about how many the estimated limits need.
+
+    Raises
+    ------
+    DataError
+        If the claim is none, both or not between 0 and 1, or the threshold was chosen on these
+        data.
+    ProtocolError
+        If the people of the scores are not known.
+
+    Notes
+    -----
+    Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. *Journal
+    of the American Statistical Association* 58, 13-30. See ``docs/uncertainty.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> found = be.check_claim(be.simulate(200, 4, random_state=2), 2.5, far=0.05)
+    >>> found.verdict.item(), bool(found.far_high <= 0.05)
+    ('shown', True)
+    """
+    given = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
+    if len(given) != 1:
+        raise DataError(
+            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(given)} given"
+        )
+    ((name, claim),) = given.items()
+    claim = _proportion(name, claim)
+    confidence = check_confidence(confidence)
+    require_choice("assurance", assurance, ASSURANCES)
+    require_scores(scores)
+    require_values(scores, "a claim")
+    require_named_people(scores, "a claim")
+    at = _fixed_threshold(scores, threshold, same_data)
+    distance = float(to_internal(np.array([at]), scores.kind)[0])
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
+    seed = interval.seed
+    with reported_to(progress):
+        shares = PairShares(
+            scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
+        )
+    if name == "frr":
+        means = _means_of_frr(shares, distance, replicates, seed)
+    elif shares.reason:
+        raise ProtocolError(f"FAR cannot be assured: {shares.reason}")
+    else:
+        means = shares.means(np.array([0]), replicates, seed)
+    if name == "far" and shares.exact:
+        low, high = exact_limits(means.mean * means.number, means.number, confidence)
+    else:
+        low, high = means.lower(confidence, assurance), means.upper(confidence, assurance)
+    rate = float(means.mean[0])
+    verdict = "shown" if high[0] <= claim else "refuted" if low[0] > claim else "open"
+    people = sum(means.sides)
+    settled = shares_to_settle(rate, claim, confidence)
+    estimated = means.people_to_settle(claim, confidence)
+    if verdict == "open":  # by the limit that the number leaves out
+        estimated = max(estimated, people + 1)
+    variables: dict[str, Any] = {
+        "verdict": verdict,
+        name: rate,
+        f"{name}_low": low[0],
+        f"{name}_high": high[0],
+        "threshold": at,
+        "claim": claim,
+        "people": people,
+        "people_to_settle": float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
+        "people_to_settle_estimated": float(estimated),
+    }
+    attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
+    attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
+    return build(variables, CLAIM, {}, attrs)
+
+
+def _proportion(name: str, value: Any) -> float:
+    rate = require_number(name, value, above=0.0, high=1.0)
+    if rate == 1:
+        raise DataError(
+            f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
+        )
+    return rate
+
+
+def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
+    """Return a threshold that was fixed before these data were seen."""
+    if isinstance(threshold, xr.Dataset):
+        if "unenrolled_people" in threshold:
+            raise DataError(
+                f"{Argument('threshold')} is an open-set study, and its FAR is per search; a "
+                "claim is about the FAR per comparison"
+            )
+        name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
+        if name not in threshold:
+            raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
+        chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()
+    elif isinstance(threshold, xr.DataArray):
+        chosen_on, value = threshold.attrs.get("data_digest"), threshold.values
+    else:
+        chosen_on, value = None, threshold
+    if chosen_on is not None and chosen_on == _digest(scores):
+        said = (
+            f"{Argument('threshold')} was chosen on these same data, so the claim would be "
+            "optimistic; give data of other people"
+        )
+        if not same_data:
+            raise DataError(f"{said}, or {Argument('same_data', True)} to evaluate it nevertheless")
+        warnings.warn(said, BioevalWarning, stacklevel=3)
+    return require_number("threshold", value)
+
+
+def _digest(scores: Scores) -> str:
+    from bioeval.evaluation.blocks.checkpoint import digest_of_data
+
+    return digest_of_data(scores)
+
+
+def _means_of_frr(
+    shares: PairShares, distance: float, replicates: int, seed: np.random.SeedSequence
+) -> PeopleMeans:
+    """Return the mean over people of each one's own FRR."""
+    attempts = np.bincount(shares.of_person, minlength=shares.people)
+    errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
+    own = errors[attempts > 0] / attempts[attempts > 0]
+    n = len(own)
+    if n < 3:
+        raise ProtocolError(
+            f"there are only {n} people with genuine attempts; at least 3 are needed"
+        )
+    weights = subject_weights(n, replicates, seed).astype(np.float64)
+    without = (own.sum() - own) / (n - 1)
+    drawn = own @ weights / n
+    return PeopleMeans(np.array([own.mean()]), without[None], drawn[None], n, n, (n,))
+
+
+def claim_blocks(found: Found) -> Iterator[Block]:
+    """Yield the verdict on a claim, then the rate with its limits, and how many would settle it."""
+    ds = found[""]
+    v, attrs = {str(k): ds[k].item() for k in ds.data_vars}, ds.attrs
+    name, rate = attrs["rate"], attrs["rate"].upper()
+    confidence, people = f"{100 * attrs['confidence']:g} %", int(v["people"])
+    threshold = threshold_text(v["threshold"])
+    verdict = {
+        "shown": f"the {rate} at {threshold} is at most {100 * v['claim']:g} %",
+        "refuted": f"the {rate} at {threshold} is above {100 * v['claim']:g} %",
+        "open": f"whether the {rate} at {threshold} is at most {100 * v['claim']:g} %",
+    }[v["verdict"]]
+    yield Title(f"{v['verdict'].capitalize()}: {verdict}")
+    yield DataHeader(found)
+    yield Sentence()
+    over = "pairs of people" if name == "far" else "people"
+    yield Sentence(
+        f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
+        f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "
+        f"each with {confidence} confidence ({attrs['assurance']})."
+    )
+    estimated = attrs["assurance"] == "estimated"
+    settle = v["people_to_settle_estimated" if estimated else "people_to_settle"]
+    if v["verdict"] == "open":
+        yield Sentence(
+            f"{counted(people, 'people')} in these data; "
+            + (
+                "the rate is too near the claim to be settled by more people"
+                if not settle <= _MOST_TO_SETTLE
+                else f"at this rate about {settle:,.0f} people would settle it"
+            )
+        )
+    else:
+        yield Sentence(f"{counted(people, 'people')} in these data")
+    said = "Valid only if the threshold and the claim were fixed before these data were seen."
+    yield Note(said, indented=False)
+
+
+def _per_cent(rate: float) -> str:
+    return f"{100 * rate:.3g} %"

@@ -1,0 +1,230 @@
+"""``bioeval threshold``: which threshold to install, and what to expect of it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.cli.arguments import TARGET
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, flag, option, progress_shown, reword
+from bioeval.cli.options import (
+    assure_options,
+    fusion_option,
+    interval_options,
+    name_option,
+    output_options,
+    read_system,
+    reading_options,
+    require_assure,
+    take_reading,
+    templates_option,
+    terms_option,
+)
+from bioeval.cli.outputs import Output, fold_rows
+from bioeval.cli.study_command import StudyCommand, attributes, require_values, rows_over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import xarray as xr
+
+    from bioeval.cli.progress import Stages
+    from bioeval.scores.matrix import Scores
+
+
+@click.command("threshold", cls=Command)
+@click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
+@option("--target TARGET", "Rule for choosing the threshold; see Details.", TARGET, "far=0.001")
+@option(
+    "--task",
+    "Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
+    ["verification", "open_set"],
+    "verification",
+)
+@option(
+    "--folds N", "Number of folds of subjects.  [10, or the folds of the pairs]", click.IntRange(2)
+)
+@option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
+@assure_options("Choose a threshold")
+@flag("--new-gallery", "With --assure: hold for other galleries too.")
+@option("--at T", "With --claim: threshold that was fixed beforehand.", float, name="threshold")
+@option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
+@flag(
+    "--extrapolate",
+    "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
+)
+@templates_option
+@fusion_option
+@option(
+    "--rank-unit",
+    "With --task open_set: rank templates, or subjects by their fused score.",
+    ["template", "subject"],
+    "template",
+)
+@interval_options
+@cluster_options()
+@name_option
+@output_options("results.nc, summary.json, table.txt and a plot", report=True)
+@terms_option
+@reading_options
+def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
+    """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
+
+    The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
+    chosen on some of the subjects and evaluated on the others.
+
+    TARGET is one of
+      far=0.001        the smallest FRR with FAR at most 0.001
+      eer              the equal error rate
+      frr=X            the smallest FAR with FRR at most X
+      hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
+      cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
+                       A of a false accept
+      fixed=T          the threshold T itself
+    """
+    if options["threshold"] is not None or options["claim"] is not None:
+        _check_claim(data, {**options, "name": name, "terms": terms})
+        return
+    require_assure(options)
+    del options["threshold"], options["claim"]
+    output, extrapolate = Output.take(options), options.pop("extrapolate")
+    if extrapolate:
+        _require_far(target, options["task"])
+    files_read = [data, options.get("second")]
+    reading = take_reading(data, options)
+    with progress_shown() as stages:
+        import xarray as xr
+
+        from bioeval.studies.check.check_data import with_kind_finding
+        from bioeval.studies.thresholds.threshold_study import study_threshold
+        from bioeval.views.tables.registry import table_of
+        from bioeval.views.terms import in_terms
+
+        scores = read_system(data, name, reading, stages)
+        stages("counting")
+        with executor_from_options(options, stages, scores) as place:
+            place["progress"] = stages.counting
+            study = study_threshold(scores, target, **options, **place)
+        tree = with_kind_finding(xr.DataTree(study), scores, progress=stages.counting)
+        study = tree.to_dataset()
+        require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
+        document = {**attributes(study, data), "folds": fold_rows(study)}
+        shown = in_terms(study, terms)
+        table: Any = table_of(shown, reword)
+        results: Any = study
+        drawn = [shown]
+        if extrapolate:
+            table, document["extrapolated"], model = _extrapolated(
+                table, scores, target, options, stages
+            )
+            results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
+            drawn.append(in_terms(model, terms))
+        files = output.save(document, results, table, stages, drawn=drawn)
+        if output.page is not None:
+            results = _with_curves(results, scores, options, stages.counting)
+            output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
+    output.show(table, document, files)
+
+
+def _check_claim(data: str, options: dict[str, Any]) -> None:
+    """Say whether the data show, refute or leave open a claim."""
+    at, claim = options.pop("threshold"), options.pop("claim")
+    if at is None or claim is None:
+        raise DataError(
+            "--at T and --claim far=X must be given together: a threshold and its claim"
+        )
+    if options.pop("task") != "verification":
+        raise DataError("--claim is of comparisons; leave out --task open_set")
+    for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
+        options.pop(name, None)
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.thresholds.assured import check_claim
+        from bioeval.tallies.threshold_rules import parse_rule
+
+        rule = parse_rule(claim, "claim")
+        if rule.name not in ("far", "frr"):
+            raise DataError(f"--claim is {claim}; expected far=X or frr=X")
+        found = run.count(
+            check_claim,
+            run.read(),
+            at,
+            **{rule.name: rule.values[0]},
+            **run.options,
+        )
+        run.finish(found, attributes(found, data))
+
+
+def _with_curves(
+    study: xr.Dataset | xr.DataTree,
+    scores: Scores,
+    options: dict[str, Any],
+    progress: Callable[..., None],
+) -> xr.DataTree:
+    """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
+    import numpy as np
+    import xarray as xr
+
+    if options["task"] == "open_set":
+        from bioeval.evaluation.identification import open_set
+
+        task = "open_set"
+        counted = functools.partial(
+            open_set, scores, rank_unit=options["rank_unit"], fusion=options["fusion"],
+            impostors="unenrolled", progress=progress,
+        )  # fmt: skip
+    else:
+        from bioeval.evaluation.verification import verification
+
+        task = f"verification/{options['templates']}"
+        counted = functools.partial(
+            verification, scores, templates=options["templates"], fusion=options["fusion"],
+            progress=progress,
+        )  # fmt: skip
+    found = {}
+    if isinstance(study, xr.DataTree):
+        found["extrapolated_far"] = study["extrapolated_far"].to_dataset()
+        study = study.to_dataset()
+    names = {"threshold", "assured_threshold"} & set(study.data_vars)
+    chosen = np.array([float(study[name]) for name in names])
+    chosen = chosen[np.isfinite(chosen)]
+    curves = counted()
+    if not np.isin(chosen, curves["threshold"].values).all():
+        curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
+    return xr.DataTree.from_dict({task: curves, **found, "threshold_study": study})
+
+
+def _require_far(target: str, task: str) -> None:
+    """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
+    from bioeval.tallies.threshold_rules import parse_rule
+
+    if task != "verification":
+        raise DataError(f"{Argument('extrapolate')} is for the FAR of verification, not {task}")
+    rule = parse_rule(target, "target")
+    if rule.name != "far" or not rule.values[0]:
+        raise DataError(
+            f"{Argument('target')} is {rule}; {Argument('extrapolate')} is for a FAR, such "
+            "as far=1e-4"
+        )
+
+
+def _extrapolated(
+    table: Any, scores: Scores, target: str, options: dict[str, Any], stages: Stages
+) -> tuple[Any, dict[str, Any], xr.Dataset]:
+    """Return a table with the threshold of a model below it, its plain values, and the result."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from bioeval.studies.thresholds.extrapolated_far import extrapolate_far
+    from bioeval.views.tables.registry import table_of
+
+    passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
+    found = extrapolate_far(scores, target, **passed, progress=stages.counting)
+    (row,) = rows_over(found, "threshold")
+    words = {name: str(found.attrs[name]) for name in ("model", "reason", "warnings")}
+    plain = {**row, **words, "confidence": found.attrs["confidence"]}
+    return Group(table, Text(""), table_of(found, reword)), plain, found

@@ -1,0 +1,386 @@
+"""FAR below what the people support, by a model of the closest impostor distances."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reported_to, stage
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.results.blocks import Block, Found, Note, Sentence, Title
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import threshold_text
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.bootstrap import quantiles
+from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.compare.pairs_of_people import PairShares
+from bioeval.studies.thresholds.assured import require_named_people
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.tallies.verification_job import Templates
+
+#: Closest impostors that are modelled, as proportions; pairs of templates and people of the first.
+TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10
+
+#: Most of a tail that is tied, largest standard error of ln FAR, smallest FAR as a part of 1 / m.
+MOST_TIED, WIDEST, DEEPEST = 0.01, 1.5, 0.01
+
+LABEL = (
+    "extrapolated by a model, not measured; very rare twins, relatives and look-alikes are not "
+    "covered"
+)
+
+EXTRAPOLATED = {
+    f"far{end}": Name(f"{words}FAR by a model, not measured", iso="FMR")
+    for end, words in (("", ""), ("_low", "lower limit of the "), ("_high", "upper limit of the "))
+}
+
+#: What is drawn over thresholds: the model where it holds, and what was measured there.
+DRAWN = {
+    "model_threshold": Name("thresholds of the closest impostors, and below them", "score"),
+    **{f"model_{name}": what for name, what in EXTRAPOLATED.items()},
+    "measured_far": Name("FAR measured there, of all impostor attempts", iso="FMR"),
+}
+
+# Number of thresholds that are drawn.
+_POINTS = 64
+
+# Logarithms of FAR at distances: estimate, lower and upper limit; NaN where refused.
+_Model = Callable[[np.ndarray], np.ndarray]
+
+_METRICS = re.compile(r" embeddings, metric (l1|l2|linf|cosine)\b")
+
+
+class _Closest:
+    """The closest impostors by distance; both directions of a pair of templates are half each."""
+
+    def __init__(self, scores: Scores, shares: PairShares):
+        self.shares = shares
+        self.ways = ways = 2 if scores.layout == "all-against-all" else 1
+        *entries, self.attempts = shares.closest()
+        order = np.lexsort((entries[1], entries[0], entries[2]))
+        self.low, self.high, layer, count = low, high, _, _ = [x[order] for x in entries]
+        self.distance, self.count = shares.thresholds[layer], count / ways
+        self.total = self.attempts.sum() / ways
+        self.own = (self.attempts.sum(axis=0) + self.attempts.sum(axis=1)) / ways
+        # Tied with others than the other direction of the same pair of templates.
+        a, b = np.searchsorted(layer, [layer, layer + 1]) + [[0], [-1]]
+        tied = (low[a] != low[b]) | (high[a] != high[b]) | (np.bincount(layer, count)[layer] > ways)
+        self.tied = np.where(tied, self.count, 0.0)
+
+    def up_to(self, proportion: float) -> tuple[float, int]:
+        """Return the smallest distance with this proportion of attempts, and its entries."""
+        reached = np.append(np.cumsum(self.count) >= proportion * self.total * (1 - 1e-12), True)
+        u = float(np.append(self.distance, np.inf)[np.argmax(reached)])
+        return u, int(np.searchsorted(self.distance, u, side="right"))
+
+    def by_person(self, weight: np.ndarray) -> np.ndarray:
+        """Return the sum over the first entries of each person."""
+        n, k = len(self.own), len(weight)
+        return np.bincount(self.low[:k], weight, n) + np.bincount(self.high[:k], weight, n)
+
+    def refusal(self, natural: bool) -> str:
+        """Return why nothing can be modelled; empty where something can."""
+        if self.shares.reason or not self.total:
+            return self.shares.reason or "there are no impostor attempts"
+        (u, first), (end, last) = map(self.up_to, TAILS)
+        if not np.isfinite([u, end, self.distance[0]]).all():
+            return "infinite scores are among the closest 3 % of impostor attempts"
+        zero = np.ceil(self.count[self.distance <= 0].sum())
+        if natural and zero:
+            return f"{zero:,.0f} pairs of templates of different people have distance 0 or less"
+        tail = self.count[:first]
+        pairs, people = tail.sum(), np.count_nonzero(self.by_person(tail))
+        if pairs < FEWEST_PAIRS or people < FEWEST_PEOPLE:
+            needed = f"{FEWEST_PAIRS} pairs and {FEWEST_PEOPLE} people are needed"
+            return f"the closest 1 % are {pairs:,g} pairs of templates of {people} people; {needed}"
+        tied = max(self.tied[:k].sum() / self.count[:k].sum() for k in (first, last))
+        most = f"at most {100 * MOST_TIED:g} % may: are the scores rounded?"
+        said = f"{100 * tied:.3g} % of the closest impostors have the same score as another, {most}"
+        return said if tied > MOST_TIED else ""
+
+
+def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
+    """Return FAR from power laws of both tails, with the jackknife over people."""
+    sides = closest.shares.sides
+    students = scipy.special.stdtrit(min(map(len, sides)) - 1, (1 + options.confidence) / 2)
+    fits = []
+    for u, k in map(closest.up_to, TAILS):
+        count = closest.count[:k]
+        logs = count * np.log(u / closest.distance[:k])
+        fit = np.log(count.sum() / closest.total), count.sum() / logs.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            some = count.sum() - closest.by_person(count)
+            level = np.log(some / (closest.total - closest.own))
+            slope = some / (logs.sum() - closest.by_person(logs))
+            squares = np.zeros((2, 2))
+            for side in sides:
+                squares += (len(side) - 1) * np.cov(level[side], slope[side], ddof=0)
+        fits.append((u, *fit, squares))
+
+    def at(distance: np.ndarray) -> np.ndarray:
+        found = []
+        for u, level, slope, ((a, b), (_, c)) in fits:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                away = np.log(np.maximum(distance, 0) / u)
+                error = np.sqrt(np.maximum(a + 2 * b * away + c * away**2, 0))
+                far = np.where(error <= WIDEST, level + slope * away, np.nan)
+            found.append((far, far - students * error, far + students * error))
+        (far, low, high), (other, lower, higher) = found
+        return np.array([(far + other) / 2, np.minimum(low, lower), np.maximum(high, higher)])
+
+    return at
+
+
+def _generalised_pareto(closest: _Closest, options: IntervalOptions) -> _Model:
+    """Return an upper limit of FAR: a percentile of tails over the bootstrap of people.
+
+    The moments: ``a0``, the mean exceedance, and ``a1``, that of the smaller of two, halved.
+    """
+    u, last = closest.up_to(TAILS[-1])
+    y = u - closest.distance[:last][::-1]  # how much closer than u, increasing
+    low, high, count = (x[:last][::-1] for x in (closest.low, closest.high, closest.count))
+    weights = closest.shares.weights(options.replicates, options.seed).astype(np.float64)
+    whole = ((closest.attempts @ weights) * weights).sum(axis=0) / closest.ways
+    rate, shape, scale = fits = np.empty((3, options.replicates))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for b, w in enumerate(weights.T):
+            copies = count * w[low] * w[high]
+            number = copies.sum()
+            larger = number - np.cumsum(copies) + (copies - 1) / 2
+            a0, a1 = copies @ y / number, (copies * larger) @ y / (number * (number - 1))
+            fits[:, b] = number / whole[b], a0 / (a0 - 2 * a1) - 2, 2 * a0 * a1 / (a0 - 2 * a1)
+
+    def at(distance: np.ndarray) -> np.ndarray:
+        z = (u - distance)[:, None] / scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log = np.where(shape == 0, -z, np.log1p(np.maximum(-shape * z, -1)) / shape)
+            # A replicate without a fit has no tail that falls off.
+            drawn = np.where(rate == 0, 0.0, rate * np.exp(np.where(np.isfinite(z), log, 0.0)))
+            high = np.log(quantiles(drawn, np.full(len(drawn), (1 + options.confidence) / 2)))
+        return np.array([high * np.nan, high * np.nan, np.where(np.isfinite(high), high, np.nan)])
+
+    return at
+
+
+def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> np.ndarray:
+    """Return the loosest distance whose upper limit is at most a target; NaN if none is."""
+    u = closest.up_to(TAILS[-1])[0]
+
+    def place(step: Any) -> np.ndarray:
+        step = np.atleast_1d(step)
+        return u * np.exp(-step) if natural else u - (u - closest.distance[0]) * np.expm1(step)
+
+    steps = np.linspace(0, 40 if natural else 8, 2001)
+    found = model(place(steps))[2] <= np.log(target)
+    outside, inside = steps[max(int(np.argmax(found)) - 1, 0)], steps[np.argmax(found)]
+    for _ in range(60):
+        middle = (outside + inside) / 2
+        within = model(place(middle))[2, 0] <= np.log(target)
+        outside, inside = (outside, middle) if within else (middle, inside)
+    return place(inside) if found.any() else np.array([np.nan])
+
+
+@leaves_out_attacks
+@stage("extrapolated FAR")
+def extrapolate_far(
+    scores: Scores,
+    thresholds: Any,
+    *,
+    confidence: float = 0.95,
+    zero: bool | None = None,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    new_gallery: bool = False,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Estimate FAR below what the people support, by a model of the closest impostors.
+
+    Twins, relatives and look-alikes that are rarer than the tail are not in the model.
+
+    Parameters
+    ----------
+    scores : Scores
+        With people.
+    thresholds : float, increasing array of shape (k,), or rule
+        ``"far=1e-4"`` finds the loosest threshold whose upper limit is at most this.
+    confidence : float
+        Of the interval from ``far_low`` to ``far_high``.
+    zero : bool, optional
+        Whether the scores are distances with a natural zero, which only equal templates reach.
+        None: those computed from embeddings by l1, l2, linf or cosine are.
+    templates, fusion, new_gallery
+        As for :func:`study_threshold`.
+    replicates, random_state
+        Of the bootstrap over people, for scores without a zero.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``far far_low far_high`` over ``threshold``, float64 proportions of impostor attempts;
+        without a zero ``far_high`` alone. A refusal is NaN, with the attribute ``reason``. To be
+        drawn, over ``model``: ``model_threshold``, from the closest 3 % of impostors down, with
+        ``model_far``, ``model_far_low``, ``model_far_high``, and with ``measured_far``.
+
+    Raises
+    ------
+    DataError
+        Bad options, or scores whose people are not known.
+
+    Notes
+    -----
+    With a zero: ``u`` is the smallest distance with 1 % (and with 3 %) of the impostor attempts,
+    ``R`` the FAR there, ``a = K / sum ln(u / d)`` over the ``K`` distances up to it (Hill 1975,
+    *Annals of Statistics* 3), and ``FAR(t) = R (t / u)^a``, with limits ``FAR(t) exp(-+ q s)``:
+    ``s`` the jackknife standard error of ``ln FAR(t)`` over people, ``q`` Student's quantile.
+    ``far`` is the geometric mean of both tails, the limits are the outer ones. Otherwise: a
+    generalised Pareto tail of the closest 3 % (Hosking and Wallis 1987, *Technometrics* 29), and
+    the percentile ``(1 + confidence) / 2`` over people. Refusals, coverage, and departures from
+    ISO/IEC 5152:2024, which is about such models: ``docs/uncertainty.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate_embeddings(60, 4, random_state=1).scores("l2")
+    >>> found = be.extrapolate_far(scores, "far=0.001")
+    >>> found.far_high.values.round(6), bool((found.far < found.far_high).all())
+    (array([0.001]), True)
+    """
+    require_scores(scores)
+    require_values(scores, "an extrapolated FAR")
+    require_named_people(scores, "an extrapolated FAR")
+    natural, (target, distances) = _has_zero(scores, zero), _wanted(thresholds, scores.kind)
+    options = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert options is not None
+    with reported_to(progress):
+        shares = PairShares(
+            scores, TAILS[-1], templates=templates, fusion=fusion, new_gallery=new_gallery
+        )
+    closest = _Closest(scores, shares)
+    reason = closest.refusal(natural) or _out_of_reach(target, shares)
+    logs, drawn = np.full((3, len(distances)), np.nan), np.empty((5, 0))
+    if not reason:
+        model = (_power_law if natural else _generalised_pareto)(closest, options)
+        if target:
+            distances = _loosest(model, closest, target, natural)
+        logs, drawn = model(distances), _drawn(model, closest, natural)
+        reason = _withhold(logs, distances, closest, natural)
+        if np.isnan(distances).any():
+            reason = f"no threshold has an upper limit of at most {100 * (target or 0):g} %"
+    if larger_is_closer(scores.kind):
+        distances, logs, drawn = distances[::-1], logs[:, ::-1], drawn[:, ::-1]
+    rates = zip(EXTRAPOLATED, np.minimum(np.exp(logs), 1.0), strict=True)
+    variables = {name: (("threshold",), rate) for name, rate in rates}
+    curves = to_user(drawn[0], scores.kind), *drawn[1:]
+    variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
+    attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", [LABEL])
+    by = "generalised Pareto tail of the closest 3 % of impostor attempts: upper limit alone"
+    if natural:
+        by = "power laws from zero of the closest 1 % and 3 % of impostor attempts"
+    attrs |= {"model": by, "reason": reason, "confidence": options.confidence}
+    attrs["independent_pairs"] = shares.independent
+    names = {**EXTRAPOLATED, **DRAWN}
+    return build(variables, names, {"threshold": to_user(distances, scores.kind)}, attrs)
+
+
+def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
+    """Return increasing distances from where the model ends to 3 %, its FAR, and the measured one.
+
+    It ends where its upper limit is a hundredth of what the people support.
+    """
+    u = closest.up_to(TAILS[-1])[0]
+    least = DEEPEST / max(closest.shares.independent, 1)
+    (end,) = _loosest(model, closest, least, natural)
+    end = closest.distance[0] if np.isnan(end) else end
+    at = (np.geomspace if natural else np.linspace)(end, u, _POINTS)
+    logs = model(at)
+    _withhold(logs, at, closest, natural)
+    reached = np.append(0.0, np.cumsum(closest.count)) / closest.total
+    measured = reached[np.searchsorted(closest.distance, at, side="right")]
+    return np.array([at, *np.minimum(np.exp(logs), 1.0), measured])
+
+
+def _has_zero(scores: Scores, zero: bool | None) -> bool:
+    """Whether the scores are distances with a natural zero."""
+    if zero is None:
+        computed = _METRICS.search(scores.origin) and not scores.is_derived
+        return scores.kind == "distance" and bool(computed)
+    if zero is False or (zero is True and scores.kind == "distance"):
+        return zero
+    said = f"{Argument('zero')} is {zero!r}, of scores of kind {scores.kind}"
+    raise DataError(f"{said}; expected True, of distances alone, False or None")
+
+
+def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
+    """Return a FAR target, or None and increasing distances."""
+    if isinstance(thresholds, str) or (isinstance(thresholds, tuple) and "far" in thresholds):
+        rule = parse_rule(thresholds, "thresholds")
+        if rule.name != "far" or not 0 < rule.values[0] < 1:
+            raise DataError(f"{Argument('thresholds')} is {rule}; expected a FAR above 0, below 1")
+        return rule.values[0], np.array([np.nan])
+    number = isinstance(thresholds, (int, np.integer)) and not isinstance(thresholds, bool)
+    given = check_thresholds(float(thresholds) if number else thresholds)
+    if not isinstance(given, np.ndarray):
+        raise DataError(f"{Argument('thresholds')} is {thresholds!r}; give one or several numbers")
+    return None, to_internal(given, kind)
+
+
+def _out_of_reach(target: float | None, shares: PairShares) -> str:
+    """Return why a target is not extrapolated to; empty where it is."""
+    least = DEEPEST / max(shares.independent, 1)
+    if target is None or least * (1 - 1e-12) <= target < TAILS[-1]:
+        return ""
+    if target >= TAILS[-1]:
+        return f"FAR {100 * target:g} % is measured: leave out the extrapolation"
+    needed = int(np.ceil(DEEPEST / target - 1e-9)) * (1 if shares.fixed_gallery else 2)
+    below = f"FAR {100 * target:g} % is below {100 * least:.3g} %"
+    return f"{below}, a hundredth of the measurable FAR; {needed:,} people are needed"
+
+
+def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natural: bool) -> str:
+    """Set refused thresholds to NaN, and return the reasons."""
+    above, below = distances > closest.up_to(TAILS[-1])[0], (distances <= 0) & natural
+    spread = f"the standard error of ln FAR over people is above {WIDEST:g}"
+    deep = logs[2] < np.log(DEEPEST / max(closest.shares.independent, 1)) - 1e-12
+    reasons = {
+        "looser than the closest 3 % of impostor attempts, so FAR can be measured": above,
+        "a distance of 0 or less": below,
+        spread if natural else "the model's FAR is 0": np.isnan(logs[2]) & ~above & ~below,
+        "even the upper limit is below a hundredth of the measurable FAR": deep,
+    }
+    logs[:, np.any([*reasons.values()], axis=0)] = np.nan
+    of = f"of {len(distances)} thresholds"
+    return "; ".join(f"{words} ({x.sum()} {of})" for words, x in reasons.items() if x.any())
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield each threshold with the upper limit of its FAR, and the model."""
+    ds = found[""]
+    attrs = ds.attrs
+    yield Title(f"Below the measurable FAR: {LABEL}")
+    columns = (ds[x].values.tolist() for x in ("threshold", "far_high", "far"))
+    for threshold, high, far in zip(*columns, strict=True):
+        if attrs["reason"]:
+            yield Sentence(f"  No threshold: {attrs['reason']}.")
+            continue
+        estimate = f"; the model's estimate is {far:.3g}" if far == far else ""
+        yield Sentence(
+            f"  Threshold {threshold_text(threshold)}: the upper limit of the FAR is "
+            f"{high:.3g}{estimate}."
+        )
+    yield Note(f"By {attrs['model']}.")

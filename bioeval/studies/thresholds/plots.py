@@ -1,0 +1,269 @@
+"""Threshold studies, assured thresholds and extrapolated FAR."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.results.words import threshold_text
+from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
+from bioeval.views.plots import style as look
+from bioeval.views.plots.direct_labels import KeyBelow
+from bioeval.views.plots.display import OneResultDisplay
+from bioeval.views.plots.systems import (
+    threshold_label,
+)
+from bioeval.views.terms import TermTranslator, term_translator
+
+# ------------------------------------------------------------------------ points of the folds
+
+
+class ThresholdStudyDisplay(FoldsDisplay):
+    """FAR and FRR of each fold, their mean with its interval, and the optimistic point."""
+
+    _plot, _fold, _optimistic = "threshold_study", "fold_", "optimistic_{}"
+
+    def _words(self) -> tuple[str, str, str, list[str]]:
+        ds = self._dataset
+        divided = str(ds.attrs.get("divided", "subjects"))
+        number = int(np.isfinite(ds["fold_threshold"]).sum())
+        return (
+            "Threshold study",
+            f"expected of new {'people' if divided == 'subjects' else divided}",
+            "where it was chosen (optimistic)",
+            [
+                f"threshold {ds['threshold'].item():.4g} by "
+                f"{ds.attrs['threshold_rule_in_words']}, chosen on all data",
+                f"{counted(number, 'folds')}; {limits_in_words(ds.attrs)}, and by subject",
+            ],
+        )
+
+
+def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:
+    """Draw the error rates to expect of a threshold with new people.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the points of the folds.
+
+    Returns
+    -------
+    ThresholdStudyDisplay
+        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.study_threshold(be.simulate(30, 4), ("far", 0.01), folds=5, repeats=2)
+    >>> be.plot.threshold_study(ds).far.shape
+    (10,)
+    """
+    return ThresholdStudyDisplay.from_results(data).plot(ax, **style)
+
+
+# ----------------------------------------------------------------- curves over partitions
+
+
+class _OverThresholds(OneResultDisplay):
+    """Rates on a logarithmic axis over the threshold."""
+
+    def _begun(self, ax: Axes | None) -> tuple[Axes, xr.Dataset, TermTranslator]:
+        """Begin a drawing; say why it is empty."""
+        ax = self._axes(ax)
+        if self.why_empty:
+            look.empty(ax, [look.sentence(self.why_empty)])
+        return ax, self._dataset, term_translator(self._dataset)
+
+
+class AssuredDisplay(_OverThresholds):
+    """FAR and FRR near a FAR target, over the threshold.
+
+    Attributes
+    ----------
+    threshold, far, far_high, frr : ndarray
+        The thresholds at which the limit was computed, and the rates there.
+    """
+
+    _plot = "assured"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.threshold, self.far, self.far_high, self.frr = (
+            dataset[f"point_{name}"].values for name in ("threshold", "far", "far_high", "frr")
+        )
+
+        reason = str(dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
+        self._why = "" if len(self.threshold) > 1 else reason
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the rates, the target, and the thresholds with and without assurance."""
+        ax, ds, translate = self._begun(ax)
+        similar = int(larger_is_closer(ds.attrs["kind"]))
+        target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
+        far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
+        confidence = f"{100 * float(ds.attrs['assure']):g} %"
+        given = {"linewidth": 1.8, **style}
+        over = ds.attrs.get("assured_over", "pairs of people")
+        ax.plot(self.threshold, self.far_high, color=far, linestyle="--", **given,
+                label=translate(f"FAR, upper limit at {confidence}"))  # fmt: skip
+        ax.plot(self.threshold, self.far, color=far, **given,
+                label=translate(f"FAR, mean over {over}"))  # fmt: skip
+        if np.isfinite(self.frr).any():
+            ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
+        ax.axhline(target, color=look.RULE, linewidth=1.0, zorder=1)
+        ax.annotate(
+            translate(f"target {100 * target:g} %"), (similar, target), (4 - 8 * similar, 3),
+            xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            ha="right" if similar else "left",
+            fontsize=look.SMALL_SIZE, color=look.QUIET,
+        )  # fmt: skip
+        for what, variable, line in (
+            ("assured", "assured_threshold", "-"), ("these data alone", "threshold", ":"),
+        ):  # fmt: skip
+            at = float(ds[variable])
+            if np.isfinite(at):
+                label = f"{what}: {threshold_text(at)}"
+                ax.axvline(at, color=look.TEXT, linewidth=1.2, linestyle=line, label=label)
+        rates = np.concatenate([self.far, self.far_high, self.frr])
+        positive = rates[np.isfinite(rates) & (rates > 0)]
+        look.log_axis(ax, "y", *_rate_limits(positive, target))
+        words = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        look.labelled(ax, *words, "", translate.other("far"))
+        rule = ds.attrs["assured_rule"]
+        self._titled(
+            "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
+        )
+        KeyBelow(ax)
+        return self
+
+
+def _rate_limits(rates: np.ndarray, target: float) -> tuple[float, float]:
+    """Return the ends of an axis of rates that shows these and the target."""
+    every = np.append(rates, target)
+    return float(every.min()) / 1.3, min(1.0, float(every.max()) * 1.3)
+
+
+def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
+    """Draw what an assured threshold costs: FAR, its upper limit and FRR over the threshold.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold` with `assure`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the curves.
+
+    Returns
+    -------
+    AssuredDisplay
+        With ``threshold``, ``far``, ``far_high``, ``frr``, ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(80, 3, random_state=1)
+    >>> ds = be.study_threshold(scores, ("far", 0.05), folds=5, repeats=2, assure=0.95)
+    >>> display = be.plot.assured(ds)
+    >>> bool((display.far <= display.far_high).all())
+    True
+    """
+    return AssuredDisplay.from_results(data).plot(ax, **style)
+
+
+class ExtrapolatedFarDisplay(_OverThresholds):
+    """FAR of the closest impostors as measured, and dashed by a model where it is not.
+
+    Attributes
+    ----------
+    threshold, far, far_low, far_high : ndarray
+        Thresholds, and the FAR of the model there with its limits.
+    measured : ndarray
+        The FAR measured there.
+    """
+
+    _plot = "extrapolated_far"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.threshold, self.far, self.far_low, self.far_high = (
+            dataset[f"model_{name}"].values for name in ("threshold", "far", "far_low", "far_high")
+        )
+        self.measured = dataset["measured_far"].values
+
+        reason = str(dataset.attrs["reason"]) or "the model has no FAR at any threshold"
+        self._why = "" if np.isfinite(self.far_high).any() else reason
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the FAR of the model, dashed, with its limits, and the measured one."""
+        ax, ds, translate = self._begun(ax)
+        confidence = f"{100 * float(ds.attrs['confidence']):g} %"
+        colour, given = look.colour(look.HUES["far"]), {"linewidth": 1.8, **style}
+        shown = np.where(self.measured > 0, self.measured, np.nan)
+        ax.plot(self.threshold, shown, color=look.TEXT, **given, label=translate("FAR, measured"))
+        limits, line = f"limits at {confidence}, model, not measured", ":"
+        if np.isfinite(self.far).any():
+            ax.plot(self.threshold, self.far, color=colour, linestyle="--", **given,
+                    label=translate("FAR, model, not measured"))  # fmt: skip
+            ax.fill_between(
+                self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
+            )
+            ax.plot(self.threshold, self.far_low, color=colour, linestyle=":", linewidth=1.0)
+        else:
+            limits, line = f"upper limit at {confidence}, model, not measured", "--"
+        ax.plot(self.threshold, self.far_high, color=colour, linestyle=line, linewidth=1.2,
+                label=limits)  # fmt: skip
+        for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
+            if ds.sizes["threshold"] == 1 and np.isfinite(high):
+                label = f"{threshold_text(at)}: at most {look.percent(high)} by the model"
+                ax.axvline(at, color=look.TEXT, linewidth=1.2, label=label)
+        rates = np.concatenate([self.far_low, self.far_high, shown])
+        positive = rates[np.isfinite(rates) & (rates > 0)]
+        if len(positive):
+            look.log_axis(ax, "y", *_rate_limits(positive, positive.max()))
+        look.labelled(ax, threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
+                      "", translate.other("far"))  # fmt: skip
+        lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
+        self._titled("FAR by a model", name, map(translate, lines))
+        KeyBelow(ax)
+        return self
+
+
+def extrapolated_far(data: Any, ax: Axes | None = None, **style: Any) -> ExtrapolatedFarDisplay:
+    """Draw FAR by a model, dashed, below the thresholds at which the people support it.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.extrapolate_far`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the curves.
+
+    Returns
+    -------
+    ExtrapolatedFarDisplay
+        With ``threshold``, ``far``, ``far_low``, ``far_high``, ``measured``, ``ax_`` and
+        ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> crowd = be.simulate_embeddings(60, 4, within=0.7, random_state=1).scores("l2")
+    >>> display = be.plot.extrapolated_far(be.extrapolate_far(crowd, "far=0.001"))
+    >>> bool((display.far_low < display.far_high).all())
+    True
+    """
+    return ExtrapolatedFarDisplay.from_results(data).plot(ax, **style)

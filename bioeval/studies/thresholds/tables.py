@@ -1,0 +1,281 @@
+"""The table of a threshold study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
+from bioeval.results.words import threshold_text, threshold_to_install
+from bioeval.studies.folds.tables import not_shown
+from bioeval.views.tables import about
+from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
+from bioeval.views.terms import term_translator
+
+_UNENROLLED = "people who are not enrolled"
+_LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
+
+
+_ASSURED = {"new_assured_far": "FAR assured, %", "new_assured_frr": "FRR assured, %"}
+
+
+_WHERE_CHOSEN = {"new_assured_far": "assured_far_attempts", "new_assured_frr": "assured_frr"}
+
+
+class StudyTable:
+    """The result of :func:`bioeval.study_threshold` that rich can print.
+
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
+        self.study, self._reword, self._translate = study, reword, term_translator(study)
+        divided = str(study.attrs["divided"])
+        self._new = f"new {'people' if divided == 'subjects' else divided}"
+        self._by_subject = any(
+            np.isfinite(study[f"optimistic_{rate}_{end}"])
+            for rate in _LABELS
+            for end in ("low", "high")
+        )
+        self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
+        self._of_searches = "unenrolled_people" in study
+        self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        attrs, v = self.study.attrs, self._v
+        sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+        lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
+        yield grid((name, text) for name, text in lines if text)
+        yield Text("")
+        t = v["threshold"]
+        doubt = str(attrs.get(KIND_DOUBT, ""))
+        if doubt:
+            yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
+            yield Text("")
+        accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
+        exact = f" (exactly {t!r})" if np.isfinite(t) and float(threshold_text(t)) != t else ""
+        promised = str(attrs.get("assured_sentence", ""))
+        reach = self._translate(str(attrs["out_of_reach"]))
+        prefix = "Provisional" if reach else "Given" if self._given else "Install"
+        if promised:
+            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
+        what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
+        if np.isnan(v["optimistic_hter"]) and np.isnan(t):
+            what = "No threshold: there are no attempts of both classes to choose it on"
+        elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
+            what = f"{prefix}: accept nothing (threshold {t!r})"
+        refused = refuses_threshold(doubt)
+        if refused:
+            what, promised = NO_INSTALL, ""
+        if promised:
+            yield Text(self._translate(promised), "bold")
+            yield from self._assured()
+        yield Text(what, "" if promised else "bold")
+        rule = self._translate(str(attrs["threshold_rule_in_words"]))
+        if not refused and not self._given:
+            yield indented(Text(f"by {rule}, chosen on all data", "dim"))
+        if reach:
+            yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
+        yield Text("")
+        narrow = options.max_width < 70
+        table, left_out = self._rates(options.max_width)
+        yield indented(table)
+        yield from not_shown(left_out, 90)
+        if attrs["on_new_data"]:
+            yield Text("")
+            yield Text(self._translate(str(attrs["on_new_data"])), "bold")
+        yield from self._needed()
+        yield from self._lines(narrow)
+        said = self._translate(str(attrs["warnings"])).split("\n")
+        yield from warned(
+            self._reword(text) for text in said if text not in (reach, self._translate(doubt))
+        )
+
+    def _attempts(self) -> str:
+        """Return in words how many templates of a subject a claim is compared with."""
+        attrs = self.study.attrs
+        if self._of_searches or "gallery_templates" not in attrs:
+            return ""
+        if "multi" in attrs["task"]:
+            return "multi-template: a claim is compared with all templates of the subject"
+        said = "single-template: a claim is compared with one template of the subject"
+        if attrs["gallery_templates"] == attrs["gallery_subjects"]:
+            return said
+        return f'{said}; with `templates="multi"` it is compared with all'
+
+    def _assured(self) -> Iterator[Any]:
+        """Yield the rates of the assured threshold on these data, and its basis."""
+        v, attrs = self._v, self.study.attrs
+        if np.isfinite(v["assured_far"]):
+            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
+            over = attrs.get("assured_over", "pairs of people")
+            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+            on_these = (
+                f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
+                f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
+                f"{over}; upper limit {mean_text(v['assured_far_high'])} %) and rejects "
+                f"{mean_text(v['assured_frr'])} % of genuine attempts"
+            )
+            yield indented(Text(on_these, "dim"))
+        how = {
+            "estimated": "estimated; docs/uncertainty.md gives the failure rate in simulations. "
+            "Very rare kinds of people are not covered",
+            "guaranteed": "guaranteed for any population from which these people were sampled",
+        }
+        if self._of_searches:
+            how["estimated"] = (
+                "estimated by resampling people. Very rare kinds of people are not covered"
+            )
+        rule = str(attrs["assured_rule"])
+        yield indented(Text(how.get(rule, rule), "dim"))
+        yield Text("")
+
+    def _rates(self, width: int) -> tuple[Table, list[str]]:
+        """Return the table of rates, and the columns that do not fit."""
+        v, new = self._v, self._new
+        here = "these data" if self._given else "where chosen"
+        every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
+        if not self._by_subject:
+            every.remove("by subject")
+        left_out = [*["by subject"] * (width < 70), *["pooled", "sd"] * (width < 90)]
+        heads = [head for head in every if head not in left_out]
+        table = plain_table(heads)
+        shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
+        for rate, label in shown.items():
+            chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
+            cells = {
+                "": self._translate(label),
+                here: mean_text(v[chosen]),
+                "by subject": self._interval(f"optimistic_{rate}"),
+                new: mean_text(v[f"{rate}_mean"]),
+                "over folds": self._interval(rate),
+                "pooled": mean_text(v[f"{rate}_pooled"]),
+                "sd": mean_text(v[f"{rate}_sd"]),
+            }
+            bold = {new: "bold"}
+            table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
+        return table, [head for head in every if head in left_out]
+
+    def _interval(self, rate: str) -> str:
+        ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
+        return " - ".join(map(mean_text, ends)) if np.isfinite(ends).all() else "-"
+
+    def _lines(self, narrow: bool) -> Iterator[Any]:
+        study, v = self.study, self._v
+        t = study["fold_threshold"].values
+        t = t[np.isfinite(t)]
+        confidence = 100 * float(study.attrs["confidence"])
+        yield Text("")
+        by_subject = (
+            f"; by subject: its {confidence:g} % interval from resampled subjects at the same "
+            "threshold"
+        )
+        here = "Where chosen: rate on the data of the threshold (optimistic)"
+        lines = [
+            ("These data: rate on all of them at this threshold" if self._given else here)
+            + (by_subject if self._by_subject and not narrow else "")
+            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
+            f"{counted(study.sizes['repeat'], 'divisions')} into "
+            f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
+            "is a heuristic."
+            + " Assured: over the first division; the promise is on the FAR among all people, not "
+            "on the test people of a fold." * ("new_assured_far_mean" in v)
+        ]
+        if len(t) and not self._given:
+            lines.append(
+                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
+                f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
+            )
+        for line in lines:
+            yield Text(line, style="dim")
+
+    def _needed(self) -> Iterator[Any]:
+        """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
+        needed = NeededPeople.of(self.study)
+        if needed is None:
+            return
+        table = plain_table(["", *needed.heads], 2)
+        for words, cells, asked in needed.rows:
+            style = "bold" if asked else ""
+            shown = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+            table.add_row(*(Text(x, style) for x in (words, *shown)))
+        yield Text("")
+        yield Text(self._translate(needed.title), style="bold")
+        yield indented(table)
+        yield Text(needed.note, style="dim")
+
+
+@dataclass(frozen=True)
+class NeededPeople:
+    """The people that the target of a threshold study needs: a table, whatever it is drawn with.
+
+    Attributes
+    ----------
+    title, note : str
+    heads : list of str
+        Headings of the columns after the first.
+    rows : list of (str, list, bool)
+        What is wanted; its numbers, or texts; and whether the study was asked for it.
+    """
+
+    title: str
+    heads: list[str]
+    rows: list[tuple[str, list[Any], bool]]
+    note: str
+
+    @classmethod
+    def of(cls, study: xr.Dataset) -> NeededPeople | None:
+        """Return the table of a study; None where its target needs no number of people."""
+        v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
+        people, far = "subjects_for_3" in v, "impostors_for_3" in v
+        if not people and not far:
+            return None
+        searches, attrs = "unenrolled_people" in v, study.attrs
+        pairs = far and not searches
+        shown = [people, pairs, far]
+        heads = [
+            "people not enrolled" if searches else "people",
+            "pairs of people" if people else "impostor pairs",
+            "missing",
+        ]
+        compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
+        there = v.get("unenrolled_people", v.get("subjects", ""))
+        rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
+        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+            numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
+            rows.append((words, numbers, False))
+        for kind, name, before in (
+            ("estimated", "people_estimated", "about "),
+            ("guaranteed", "people_needed", ""),
+        ):
+            if np.isfinite(number := v.get(name, np.nan)):
+                words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
+                cells = [f"{before}{number:,.0f}", "", ""]
+                rows.append((words, cells, kind == attrs["assurance"]))
+        said = "The rules assume independent attempts, and only people are independent."
+        if not people:
+            said = "The rules assume independent pairs, and pairs that share people are not."
+        elif pairs:
+            apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
+            said = (
+                "People are all compared with each other, and a pair of people counts once, "
+                "however many templates it has. These are lower bounds: the rules assume "
+                f"independent pairs, and only disjoint pairs are independent{apart}."
+            )
+        if "people_needed" in v:
+            said += " A promise rests on people: more templates of the same people hardly help."
+        return cls(
+            f"{'People' if people else 'Impostor pairs'} that the {'FAR' if far else 'FRR'} needs",
+            [head for head, there in zip(heads, shown, strict=True) if there],
+            [(x, [c for c, y in zip(cells, shown, strict=True) if y], z) for x, cells, z in rows],
+            said,
+        )

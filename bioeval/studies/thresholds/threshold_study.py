@@ -1,0 +1,785 @@
+"""Threshold study: a threshold for deployment, its rates with new subjects, and sample sizes."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import Client
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
+from bioeval.base.progress import stage
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION
+from bioeval.evaluation.blocks.checkpoint import digest_of_data
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.verification import verification
+from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.identification import impostor_probes
+from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
+from bioeval.results.support import (
+    KIND_DOUBT,
+    NO_INSTALL,
+    RULE_OF_3,
+    RULE_OF_30,
+    ComparedPeople,
+    attempts_for,
+    kind_doubt,
+    needed_for,
+    pairs_that_count,
+    people_with_pairs,
+    refuses_threshold,
+    supported,
+    warn_of_kind,
+)
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.listed_templates import pattern_of_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.bootstrap import SubjectMeans, weight_columns
+from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.compare.pairs_of_people import SearchShares
+from bioeval.studies.folds.cross_evaluate import check_task
+from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
+from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.options import Assurance, FoldOptions
+from bioeval.studies.folds.parts import Searched
+from bioeval.studies.folds.results import (
+    BOUND,
+    CROSS,
+    Ends,
+    Fold,
+    ends_by_subject,
+    fold_dataset,
+    refusals,
+)
+from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
+from bioeval.studies.sites.judged import Judged, judge_listed
+from bioeval.studies.thresholds.assured import (
+    ASSURED,
+    assured_threshold,
+    check_assurance,
+    require_named_people,
+)
+from bioeval.studies.thresholds.promise import AssuranceRule
+from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
+from bioeval.tallies.points import per_cent
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import Templates
+
+STUDY = {
+    "threshold": Name("threshold chosen on all data", "score", "threshold T"),
+    "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
+    "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    **{
+        f"optimistic_{rate}_{end}": Name(
+            f"{words} end of the interval by subject of {rate.upper()} at this threshold", iso=iso
+        )
+        for rate, iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", ""))
+        for end, words in (("low", "lower"), ("high", "upper"))
+    },
+    "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
+    "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
+    "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    "independent_impostors": Name(
+        "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
+    ),
+    "impostor_pairs": VERIFICATION["impostor_pairs"],
+    "subjects": VERIFICATION["subjects"],
+    "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
+    "pairs_of_people": Name(
+        "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
+        "pairs",
+    ),
+    **ASSURED,
+}
+
+for _rule in ("3", "30"):
+    STUDY |= {
+        f"subjects_for_{_rule}": Name(
+            f"people that the target needs, rule of {_rule}: of a FAR all compared with each "
+            "other, templates do not count; of open set, people who are not enrolled",
+            "subjects",
+        ),
+        f"impostors_for_{_rule}": Name(
+            f"pairs of people (of open set, searches) required by the rule of {_rule}", "attempts"
+        ),
+        f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
+    }
+
+for _rate in ("far", "frr", "hter"):
+    STUDY |= {f"{_rate}_{_key}": of_statistic(CROSS[_rate], _key) for _key in OVER_FOLDS}
+
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    for _key, _words in OVER_FOLDS.items():
+        STUDY[f"new_assured_{_rate}_{_key}"] = Name(
+            f"{_rate.upper()} on new people at assured thresholds, first division; {_words}",
+            "folds" if _key == "folds" else "1",
+            _iso,
+        )
+
+THRESHOLDS = ("threshold", "assured_threshold")
+RATES = ("far", "frr", "hter")
+
+# Defaults.
+FOLDS, REPEATS = 10, 20
+
+# Ratio to its target above which a rate is reported as missed.
+CLEARLY = 1.1
+
+_ON_ALL = "all data; its error there is optimistic"
+
+
+@leaves_out_attacks
+@distributable
+def study_threshold(
+    scores: Scores,
+    target: Any = ("far", 0.001),
+    *,
+    task: ThresholdTask = "verification",
+    folds: int | None = None,
+    repeats: int | None = None,
+    random_state: RandomState = 0,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    rank_unit: RankUnit = "template",
+    confidence: float = 0.95,
+    replicates: int = REPLICATES,
+    assure: float | None = None,
+    assurance: AssuranceRule = "estimated",
+    new_gallery: bool = False,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
+
+    The threshold is chosen on all data. The rates to expect
+    are estimated by choosing it many times on some subjects and judging it on the others.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels, or a list of pairs, which is divided by its own folds if it has any,
+        by its subjects if they are known, else by pair.
+    target : str or tuple
+        As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
+    task : {"verification", "open_set"}
+        ``"open_set"``: searches of a fixed gallery, some of them by people who are not enrolled.
+        FAR is the proportion of their searches that raise a false alarm, FRR is 1 - DIR at rank 1,
+        and the people who search are divided, while the gallery stays whole.
+    folds, repeats : int, optional
+        Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
+        with folds of its own has no others.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    rank_unit, fusion
+        Of open set, as for :func:`bioeval.open_set`.
+    confidence : float
+        Confidence level of the intervals.
+    replicates : int
+        Bootstrap replicates, for the intervals of the rates at the threshold itself.
+    assure : float, optional
+        A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
+        target in people like these with this confidence. The target is a FAR, above 0 and below 1.
+    assurance : {"estimated", "guaranteed"}
+        ``"estimated"`` is the less strict; how often it is broken was measured in simulations.
+        ``"guaranteed"`` holds for any population, and needs more people.
+    new_gallery : bool
+        Of a gallery of other people than the probes: whether the assurance is to hold for other
+        galleries too, of people like its own.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
+        ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
+        other subjects of the same population at this very threshold, by the subject bootstrap (NaN
+        where the subjects are not known). Expected with new subjects: ``far_mean``, ``far_sd``,
+        ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of ``frr`` and
+        ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
+        What the data support: ``subjects``, ``pairs_of_people`` (pairs of different people that
+        are compared, at most), ``impostor_pairs`` (impostor attempts, each pair of a symmetric
+        matrix once; also as ``independent_impostors``), ``disjoint_pairs`` (pairs of subjects of
+        which no two share one, on which the bound without an error rests). With a FAR target,
+        ``subjects_for_3``, ``subjects_for_30`` (people that the rules of 3 and 30 require, all
+        compared with each other), ``impostors_for_3``, ``impostors_for_30`` (their pairs of
+        people; impostor pairs, where people are unknown) and ``more_for_3``, ``more_for_30`` (the
+        number of these still missing). With a FRR target, ``subjects_for_3``, ``subjects_for_30``.
+
+        Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
+        ``unenrolled_people``: the rules count these, and there are no pairs.
+
+        With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
+        ``assured_reason``; ``assured_far``, the mean over pairs of people on these data (of
+        open set, over people who are not enrolled),
+        ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
+        ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
+        ``people_needed``, with which the guaranteed rule could promise the target at all, and
+        ``people_estimated``, about how many the estimated rule needs (undefined where the
+        guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
+        ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
+        over the first division.
+
+    Raises
+    ------
+    DataError
+        Bad options; fewer subjects than folds; a target that cannot be assured.
+    ProtocolError
+        If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
+        person who is not enrolled in the gallery.
+
+    Notes
+    -----
+    The loosest threshold with a FAR on the data of at most the target exceeds it in the population
+    about every second time; an assured one does with a probability of at most ``1 - assure``: see
+    ``docs/uncertainty.md``. The guaranteed limit is that of Hoeffding (1963) for U-statistics,
+    *Journal of the American Statistical Association* 58, 13-30; that it may be looked up at all
+    thresholds in turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and
+    others (2025). Learn then test. *Annals of Applied Statistics* 19.
+
+    The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
+    rule of 30: with 30 errors the true rate is within 30 % of the one observed, at 90 %
+    (Doddington et al. 2000, *Speech Communication* 31, 225-254). Both assume independent
+    attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
+    share people, so that the rules give the least to ask for.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), ("far", 0.01), repeats=5)
+    >>> bool(ds.optimistic_far <= 0.01), bool(ds.far_low <= ds.far_mean <= ds.far_high)
+    (True, True)
+    >>> int(ds.subjects_for_3), int(ds.subjects_for_30)
+    (25, 78)
+    """
+    rule = parse_rule(target, "target")
+    _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
+    folds, repeats = folds or FOLDS, repeats or REPEATS
+    require_scores(scores)
+    task = chosen_task(task, THRESHOLD_TASKS)
+    if task == "open_set":
+        scores = searches_of_people(scores)
+    if assure is not None:
+        assure = check_assurance(assure, assurance, rule)
+        require_named_people(scores, "an assured threshold")
+    require_values(scores, "a threshold")
+    options = FoldOptions(
+        task, rule, templates, fusion, rank_unit=rank_unit, impostors="unenrolled",
+        kind=scores.kind, on_all=True,
+    )  # fmt: skip
+    confidence = check_confidence(confidence)
+    check_task(scores, options)
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
+    reader = BlockReader(scores)
+    about = reader.about
+    count = _comparisons if task == "verification" else _searches
+    splitter = _splitter(scores, folds, repeats, random_state, task)
+    counts = count(scores, reader, splitter, options, interval, progress)
+    by_subject, remarks = counts.by_subject, counts.remarks
+    reader.note_failure_codes()
+    crossed = former_names(
+        fold_dataset(counts.folds, counts.plan.shape, reader.about, options, splitter, confidence)
+    )
+    variables = _where_chosen(counts, scores.kind)
+    for rate in RATES:
+        for key in OVER_FOLDS:
+            variables[f"{rate}_{key}"] = crossed[f"{rate}_{key}"].item()
+    for name in ("threshold", "far", "frr"):
+        variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
+    variables |= _needed(counts, rule)
+    studied = f"{templates}-template" if task == "verification" else f"open set, {rank_unit} ranks"
+    attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
+    if assure is not None:
+        assured = assured_threshold(
+            scores, rule.values[0], assure, assurance, interval=interval, shares=counts.shares,
+            templates=templates, fusion=fusion, new_gallery=new_gallery,
+        )  # fmt: skip
+        own, words = assured.described(
+            scores.kind, rule.values[0], assure, variables["optimistic_frr"]
+        )
+        variables |= own
+        attrs |= words | {"assure": assure, "assurance": assurance}
+        remarks += assured.remarks
+        if counts.sides is not None and not assured.reason:
+            how = Assurance.parse(assure, assurance, rule, replicates, random_state)
+            own, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
+            variables |= own
+            remarks += refused
+    for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
+        attrs[name] = crossed.attrs[name]
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
+    attrs["divided"] = "subjects" if _by_people(scores) else "pairs"
+    attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
+    attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
+    attrs["replicates"] = interval.replicates
+    attrs["rules_count"] = (
+        "impostor_pairs share subjects; only disjoint_pairs are independent"
+        if task == "verification"
+        else "searches, several per person; only unenrolled_people are independent"
+    )
+    bound = '; the column "by subject" has a bound' if by_subject else ""
+    said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
+    if not _by_people(scores):
+        said.append(
+            "pairs are divided, not subjects: a subject of several pairs is not new to the "
+            "threshold"
+        )
+    said += remarks
+    if doubt := counts.doubt(scores, fused=templates == "multi"):
+        said.append(doubt)
+        attrs[KIND_DOUBT] = doubt
+        warn_of_kind(doubt)
+        if refuses_threshold(doubt) and "assured_sentence" in attrs:
+            attrs["assured_sentence"] = NO_INSTALL
+    reach, few = _reach(counts, rule)
+    attrs["out_of_reach"] = reach
+    attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
+    coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
+    study = build(variables, STUDY, coordinates, attrs)
+    digest = digest_of_data(scores)  # of the thresholds, too: a claim is of other data
+    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
+        carrier.attrs["data_digest"] = digest
+    return study
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Data of a study: attempts in folds and on all data, the people, and their resamples."""
+
+    plan: SplitPlan
+    folds: dict[tuple[int, int], Fold]
+    whole: Judged
+    by_subject: dict[str, tuple[float, float, float]]
+    remarks: list[str]
+    independent: int  # impostor attempts, each pair of a symmetric matrix once
+    people: Variables  # numbers of people and of what is independent
+    subjects: int  # people whose number makes the impostor attempts; 0 if unknown
+    compared: ComparedPeople | None = None  # of verification, where people are known
+    shares: SearchShares | None = None  # of open set
+    sides: Any = None  # of verification
+
+    def doubt(self, scores: Scores, *, fused: bool) -> str:
+        """Return a doubt of the kind of the scores, of verification."""
+        genuine = self.whole.test.genuine_attempts
+        if self.shares is not None:
+            return ""
+        people = min(self.subjects or genuine, genuine)
+        eer = self.whole.test.about_equal_error()
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
+
+
+def _comparisons(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+    progress: Progress | None,
+) -> _Counts:
+    """Count verification."""
+    plan, sides = plan_of_scores(scores, splitter)
+    folds, whole = verify(reader, plan, sides, options, progress)
+    assert whole is not None
+    both_ways = options.templates == "single" and is_symmetric(scores)
+    attempts, subjects = whole.test.impostor_attempts, _subjects(scores)
+    attempts_of = options.templates, options.fusion
+    by_subject, remarks = _by_subject(scores, whole, *attempts_of, interval)
+    people: Variables = {"subjects": subjects} if subjects else {}
+    compared = ComparedPeople.of_scores(scores)
+    if compared is not None:
+        people["pairs_of_people"] = compared.pairs
+    if knows_people(scores):
+        disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
+        people["disjoint_pairs"] = disjoint
+    return _Counts(
+        plan, folds, whole, by_subject, remarks, attempts // 2 if both_ways else attempts, people,
+        subjects, compared, sides=sides,
+    )  # fmt: skip
+
+
+def _searches(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+    progress: Progress | None,
+) -> _Counts:
+    """Count searches of a fixed gallery."""
+    searches = Searches(scores, reader, options, progress)
+    plan, whole = searches.plan(splitter), searches.judge_all()
+    by_subject: dict[str, tuple[float, float, float]] = {}
+    if whole.chosen.defined:
+        by_subject = searches.by_subject(whole.chosen.threshold, interval)
+    unenrolled = searches.unenrolled_people
+    people: Variables = {
+        "subjects": searches.people,
+        "unenrolled_people": unenrolled,
+    }
+    return _Counts(
+        plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
+        unenrolled, shares=searches.shares(),
+    )  # fmt: skip
+
+
+def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
+    """Raise :class:`DataError` for numbers of folds below their least, or beside folds of pairs."""
+    for name, (number, least) in given.items():
+        if number is None:
+            continue
+        require_integer(name, number, low=least, high=MOST_DRAWS)
+        if are_pairs(scores) and scores.pair_folds is not None:
+            raise DataError(
+                f"{Argument(name)} is {number}, but these pairs define folds; leave it out"
+            )
+
+
+def _assured_on_new(
+    counts: _Counts,
+    assurance: Any,
+    options: FoldOptions,
+    about: Any,
+    splitter: Any,
+    confidence: float,
+) -> tuple[Variables, list[str]]:
+    """Return the rates at assured thresholds on the test parts of the first division."""
+    plan = counts.plan
+    parts = {place: counts.sides.views(plan.split(*place)) for place in plan.places if not place[0]}
+    made = assured_folds(parts, assurance, options.templates, options.fusion)
+    folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
+    shape = 1, plan.shape[1]
+    found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
+    names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in OVER_FOLDS]
+    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
+    return rates, refusals([*made.values()], "fold")
+
+
+def _where_chosen(counts: _Counts, kind: str) -> Variables:
+    """Return the threshold to install, with its attempts, units and optimistic rates."""
+    whole, independent = counts.whole, counts.independent
+    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
+    genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
+    known = whole.chosen.defined
+    variables: Variables = {
+        "threshold": to_user(whole.chosen.threshold, kind),
+        "optimistic_far": fa / impostor if known and impostor else math.nan,
+        "optimistic_frr": fr / genuine if known and genuine else math.nan,
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "independent_impostors": independent,
+        "impostor_pairs": independent,
+    }
+    variables |= counts.people
+    both = [variables[f"optimistic_{rate}"] for rate in ("far", "frr")]
+    variables["optimistic_hter"] = sum(both) / 2
+    for rate in RATES:
+        _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
+        variables |= {f"optimistic_{rate}_low": low, f"optimistic_{rate}_high": high}
+    return variables
+
+
+@stage("bootstrap")
+def _by_subject(
+    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
+) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
+    """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
+    if not whole.chosen.defined:
+        return {}, []
+    if not knows_people(scores):
+        return {}, [
+            "the subjects of the pairs are not given, so there is no interval by subject; if "
+            "template names contain the subjects, give --subject-from "
+            f"'{pattern_of_pairs(scores)}'"
+        ]
+    pooled = PooledRates(scores.subjects.tolist(), interval)
+    with threads_for(scores):
+        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
+    if not math.isfinite(whole.chosen.threshold):
+        return ends_by_subject(pooled), pooled.remarks()
+    checked: dict[str, Any] = {
+        "interval": interval.method,
+        "templates": templates,
+        "fusion": fusion,
+    }
+    there = verification(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        auc=False,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    # One threshold of a curve, which shows how errors are correlated where few people err.
+    known: dict[str, Ends] = {
+        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
+        for name in ("far", "frr")
+    }
+    return ends_by_subject(pooled, known), pooled.remarks()
+
+
+def _require_units(scores: Scores, folds: int, task: str) -> None:
+    """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds."""
+    if are_pairs(scores):
+        if scores.pair_folds is not None:
+            return
+    else:
+        require_subjects(scores, "a threshold study")
+    pairs = not _by_people(scores)
+    number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
+    if task == "open_set":
+        number, what = len(np.unique(scores.codes.probe)), "subject of probe"
+    if number == 1:
+        raise DataError(
+            f"there is only one {what}; expected at least one to train on and one to test"
+        )
+    if number < folds:
+        raise DataError(
+            f"{Argument('folds')} is {folds}, but there are only {number} {what}s; each fold needs "
+            f"one to test, so give at most {number} folds"
+        )
+
+
+def _splitter(
+    scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
+) -> Any:
+    _require_units(scores, folds, task)
+    if task == "open_set":
+        return RepeatedSubjectKFold(
+            folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
+        )
+    if are_pairs(scores) and scores.pair_folds is not None:
+        return PredefinedPairFolds(scores.pair_folds)
+    if _by_people(scores):
+        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
+    return RepeatedSampleKFold(
+        folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
+    )
+
+
+def _by_people(scores: Scores) -> bool:
+    """Return whether folds share no subject: else pairs are divided."""
+    if not are_pairs(scores):
+        return True
+    if scores.pair_subjects is None or scores.pair_folds is None:
+        return scores.pair_subjects is not None
+    folds = [*scores.pair_folds.tolist()] * 2
+    people = scores.pair_subjects.T.ravel().tolist()
+    return len(set(zip(people, folds, strict=True))) == len(set(people))
+
+
+def _needed(counts: _Counts, rule: Rule) -> Variables:
+    """Return the people that a target needs, and of a FAR their pairs, with those missing."""
+    found: Variables = {}
+    if not _limited_by_people(counts, rule):
+        return found
+    there = int(_that_count(counts, rule.name))
+    pairs = rule.name == "far" and counts.shares is None
+    for least in (RULE_OF_3, RULE_OF_30):
+        wanted = attempts_for(least, rule.values[0])
+        if counts.subjects:
+            found[f"subjects_for_{least}"] = people_with_pairs(wanted) if pairs else wanted
+        if rule.name == "far":
+            found[f"impostors_for_{least}"] = wanted
+            found[f"more_for_{least}"] = max(0, wanted - there)
+    return found
+
+
+def _subjects(scores: Scores) -> int:
+    if are_pairs(scores):
+        return len(scores.subjects)
+    sides = SplitSides(scores)
+    return sides.subjects_in(np.arange(sides.n))
+
+
+def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
+    """Return in words by how much a FAR target was missed on new data."""
+    far, low = (float(found_new[f"far_{x}"]) for x in ("mean", "low"))
+    if rule.name != "far" or not far > CLEARLY * rule.values[0]:
+        return ""
+    target = rule.values[0]
+    found = f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    if not target:
+        return f"{found}; the target was 0."
+    times = far / target
+    within = ", but its interval contains the target" if low <= target else ""
+    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
+
+
+def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
+    """Return warnings that the data cannot support the target, or leave it uncertain."""
+    if not _limited_by_people(counts, rule):
+        return "", ""
+    rate, target = rule.name, float(rule.values[0])
+    there = _that_count(counts, rate)
+    error = {"far": "false accept", "frr": "false reject"}[rate]
+    for least, said in (
+        (RULE_OF_3, f"the data cannot show {{}}: even without a {error} {{}} would be needed"),
+        (RULE_OF_30, f"the threshold is uncertain: {{}} with 30 {error}s expected needs {{}}"),
+    ):
+        if supported(target, there, least):
+            continue
+        needed = f"{attempts_for(least, target):,} people"
+        if counts.shares is not None:
+            needed += " who are not enrolled"
+        elif rate == "far":
+            needed = needed_for(least, target, counts.independent, counts.compared)
+        said = said.format(f"{rate.upper()} {per_cent(target)}", needed) + f" (rule of {least})"
+        return (said, "") if least == RULE_OF_3 else ("", said)
+    return "", ""
+
+
+def _limited_by_people(counts: _Counts, rule: Rule) -> bool:
+    """Whether the rules of 3 and 30 apply to a target: a FAR, or a FRR of known people."""
+    if rule.name not in ("far", "frr") or not rule.values[0] > 0:
+        return False
+    return rule.name == "far" or (counts.shares is None and counts.subjects > 0)
+
+
+def _that_count(counts: _Counts, rate: str) -> float:
+    """Return what the rules count: of a FAR of verification, pairs of people; else people."""
+    if rate == "frr" or counts.shares is not None:
+        return counts.subjects
+    return pairs_that_count(counts.independent, counts.compared)
+
+
+def searches_of_people(scores: Scores) -> Scores:
+    """Return the searches of people; distractors and junk stay in the gallery.
+
+    Raises
+    ------
+    ProtocolError
+        Unless people who are not enrolled search a gallery.
+    """
+    wanted = (
+        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
+    )
+    if are_pairs(scores) or scores.layout != "probe-against-gallery":
+        raise ProtocolError(
+            f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            "probes and a gallery"
+        )
+    people = scores.probe_people >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
+        raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+    return scores if people.all() else scores.select(probes=np.flatnonzero(people))
+
+
+class Searches:
+    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
+
+    Attributes
+    ----------
+    person : int64 array, shape (m,)
+        The person of each probe.
+    mated, unmated : int64 arrays
+        Probes of people who are enrolled and have a usable mate, and of people who are not
+        enrolled.
+    mate, ranks, other : arrays
+        Of `mated` the distance and the rank of the mate, of `unmated` the distance of the nearest.
+    """
+
+    def __init__(
+        self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
+    ):
+        job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        (tally,) = run_jobs(reader, [job], progress)
+        enrolled = np.unique(scores.codes.gallery)
+        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
+        self.person = scores.codes.probe
+        mated = np.flatnonzero(tally.mates > 0)
+        self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
+        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
+        self.unmated = impostor_probes(tally, "unenrolled")
+        self.other = tally.other[self.unmated]
+
+    def shares(self) -> SearchShares:
+        """Return the proportions of false alarms, of each person who is not enrolled."""
+        genuine = np.where(self.ranks == 1, self.mate, np.inf)
+        return SearchShares(self.other, self.person[self.unmated], genuine)
+
+    @property
+    def people(self) -> int:
+        """Number of people who search."""
+        return len(np.unique(self.person))
+
+    @property
+    def unenrolled_people(self) -> int:
+        """Number of people who search and are not enrolled."""
+        return len(np.unique(self.person[self.unmated]))
+
+    def plan(self, splitter: Any) -> SplitPlan:
+        """Divide the people who search; those enrolled and those not enrolled alike."""
+        enrolled = np.isin(self.person, self.person[self.mated])
+        meta = {"enrolled": np.where(enrolled, "yes", "no")}
+        return plan_of(splitter, len(self.person), self.person, None, meta)
+
+    def part(self, probes: np.ndarray) -> Searched:
+        """Return the searches of some probes."""
+        inside = np.zeros(len(self.person), dtype=bool)
+        inside[probes] = True
+        mated, unmated = inside[self.mated], inside[self.unmated]
+        mate, ranks = self.mate[mated], self.ranks[mated]
+        return Searched(
+            mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate), gallery=self.gallery
+        )
+
+    def judge_all(self) -> Judged:
+        """Choose a threshold on all searches, and count them at it."""
+        attempts = self.part(np.arange(len(self.person))).attempts()
+        return judge_listed(attempts, attempts, self.options.distance_rule)
+
+    def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
+        """Choose a threshold on the searches of some people, and judge it on those of others."""
+        found = {}
+        for place in plan.places:
+            split = plan.split(*place)
+            parts = self.part(split.train), self.part(split.test)
+            train, test = (part.attempts() for part in parts)
+            judged = judge_listed(train, test, self.options.distance_rule)
+            made = Fold.of_judged(judged, *split.sizes(self.person))
+            found[place] = made.with_searches(*parts, self.options.ranks)
+        return found
+
+    def by_subject(
+        self, threshold: float, interval: IntervalOptions
+    ) -> dict[str, tuple[float, float, float]]:
+        """Return FAR and FRR at a threshold, with limits by resampling the people who search."""
+        found = {}
+        missed = ~((self.ranks == 1) & (self.mate <= threshold))
+        for rate, probes, errors in (
+            ("far", self.unmated, self.other <= threshold),
+            ("frr", self.mated, missed),
+        ):
+            _, person = np.unique(self.person[probes], return_inverse=True)
+            attempts = np.bincount(person.reshape(-1)).astype(np.float64)
+            if not len(attempts):
+                continue
+            means = SubjectMeans(attempts, weight_columns(len(attempts), interval), interval)
+            own = np.bincount(person.reshape(-1), errors.astype(np.float64))
+            low, high = means.limits(own[None], cumulative=False)
+            found[rate] = float(errors.mean()), float(low[0]), float(high[0])
+        return found

@@ -1,0 +1,53 @@
+"""Rates over time, and by the age of templates."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={
+        "over_time": (
+            "ageing",
+            "over_time",
+        )
+    },
+    commands=(
+        Command("over-time", "Evaluate over time, and by the age of templates.", "Look into", 5),
+    ),
+    examples="""
+# Evaluate each month at the threshold of a FAR
+bioeval over-time scores.npz --bins month --threshold far=0.001
+# Evaluate by the age of templates, with intervals
+bioeval over-time scores.npz --ages 8 --interval subject-bootstrap
+# Count on four processes
+bioeval over-time scores.npz --bins month --workers 4
+# Name the column of dates, and the limits of the bins
+bioeval over-time scores.npz --meta seen_at=date --bins 2020-01-01,2021-01-01,2022-01-01
+# Evaluate by the age of templates; write results and plots
+bioeval over-time scores.npz --ages 8 --interval subject-bootstrap --out time --plots
+# Evaluate re-identification by day
+bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
+""",
+    not_options={
+        "over-time": {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"}
+    },
+    plots=(
+        Plot(
+            "over_time",
+            "OverTimeDisplay",
+            "plots",
+            "be.over_time",
+            (along("time", "frr", "far", "gallery_subjects"),),
+            {"over-time": {}},
+            one_system=True,
+        ),
+        Plot(
+            "ageing",
+            "AgeingDisplay",
+            "plots",
+            "be.ageing",
+            (along("age", "genuine_mean", "frr"),),
+            {"ageing": {}},
+            one_system=True,
+        ),
+    ),
+    views=(View(("rates over time", "ageing"), "over_time", several=True, lines=True),),
+)

@@ -1,0 +1,285 @@
+"""Attempts by the time of the probe: one sweep for all bins.
+
+A threshold that is given is counted at in that sweep. One that a rule chooses is found, exactly, in
+a second look, at the scores of a few cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.engine import engine
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.kernels import count as kernel
+from bioeval.scores.blocks import Block, BlockReader, Progress
+from bioeval.scores.enrolment_times import as_times, missing
+from bioeval.studies.folds.counts import FoldSweep, Subset
+from bioeval.studies.sites.judged import judge_folds
+from bioeval.tallies.counters import gather, guide_to
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import Rule
+
+#: Calendar units, as numpy names them.
+UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
+
+MOST_BINS = 10_000
+
+
+@dataclass(frozen=True)
+class TimeBins:
+    """Bins ``edges[b] <= time < edges[b + 1]``.
+
+    Attributes
+    ----------
+    edges : array of times, shape (bins + 1,)
+    codes : int64 array
+        The bin of each time; -1 where it is missing or in no bin.
+    """
+
+    edges: np.ndarray
+    codes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @classmethod
+    def of(cls, times: np.ndarray, bins: Any) -> TimeBins:
+        """Return the bins of some times; see `bins` of :func:`bioeval.over_time`."""
+        known = times[~missing(times)]
+        if not len(known) or times.dtype.kind == "f" and not np.isfinite(known).all():
+            raise DataError(
+                "there is no time to divide into bins: all are missing"
+                if not len(known)
+                else "an infinite time has no place in a bin; expected finite times"
+            )
+        if isinstance(bins, str) and not bins.isdecimal():
+            edges = _calendar(known, bins)
+        elif np.ndim(bins) == 0:
+            number = require_integer("bins", bins, low=1, high=MOST_BINS)
+            edges = _equal(known, number)
+        else:
+            edges = _given(times.dtype, bins)
+        if len(edges) > MOST_BINS + 1:
+            raise DataError(
+                f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
+            )
+        codes = np.searchsorted(edges, times, side="right") - 1
+        codes[(codes >= len(edges) - 1) | missing(times)] = -1
+        return cls(edges, codes.astype(np.int64))
+
+
+def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
+    """Return the starts of the calendar periods that contain any of the times."""
+    require_choice("bins", unit, UNITS)
+    if known.dtype.kind != "M":
+        raise DataError(
+            f"{Argument('bins', unit)} needs dates, but times are numbers; give edges, or a number "
+            "of bins"
+        )
+    first, last = (x.astype(f"datetime64[{UNITS[unit]}]") for x in (known.min(), known.max()))
+    if (last - first).astype(np.int64) >= MOST_BINS:
+        raise DataError(f"{Argument('bins', unit)} makes more than {MOST_BINS:,} bins")
+    return np.arange(first, last + 2).astype("datetime64[us]")
+
+
+def _equal(known: np.ndarray, number: int) -> np.ndarray:
+    """Return edges of equal width (whole days for dates), the last just above the last time."""
+    low, high = known.min(), known.max()
+    if known.dtype.kind == "M":
+        # Of whole days, days.
+        days = known.astype("datetime64[D]")
+        unit = "datetime64[D]" if (days == known).all() else "datetime64[us]"
+        start, stop = (int(x.astype(unit).astype(np.int64)) for x in (low, high))
+        ends = [start + (stop + 1 - start) * k // number for k in range(number + 1)]
+        return np.unique(np.array(ends)).view(unit).astype("datetime64[us]")
+    last = np.nextafter(np.float64(high), np.inf)
+    edges = np.linspace(float(low), float(high), number + 1)
+    edges[-1] = last
+    return np.unique(edges) if low < high else np.array([float(low), last])
+
+
+def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
+    """Return the given edges, checked."""
+    name = str(Argument("bins"))
+    edges = as_times(np.asarray(bins), name)
+    if edges.ndim != 1 or len(edges) < 2 or missing(edges).any() or (edges[1:] <= edges[:-1]).any():
+        raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
+    if (edges.dtype.kind == "M") != (dtype.kind == "M"):
+        kinds = ("dates", "numbers") if edges.dtype.kind == "M" else ("numbers", "dates")
+        raise DataError(f"{name} has {kinds[0]}, but times are {kinds[1]}")
+    return edges
+
+
+class SharedReader(BlockReader):
+    """Reader whose next sweep also feeds `jobs`."""
+
+    jobs: tuple[Any, ...] = ()
+
+    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        jobs, self.jobs = self.jobs, ()
+        for block in super().blocks(progress, in_place=in_place and not jobs):
+            for job in jobs:
+                job.add(block)
+            yield block
+
+
+# What is found of genuine scores.
+_GENUINE = ("value", "row", "column")
+
+
+class ProbeAttemptsJob:
+    """The genuine scores of each probe, and, at a threshold, its false accepts."""
+
+    form = "attempts over time"
+
+    def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
+        self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
+        self.threshold: np.ndarray | None = None
+        if threshold is not None:
+            self.threshold = np.array([threshold])
+            self.guide = guide_to(self.threshold)
+        self.found: list[tuple[np.ndarray, ...]] = []
+        # Impostor attempts of each probe that are accepted, and all others.
+        self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has found anything."""
+        job = copy(self)
+        job.found, job.impostors = [], np.zeros_like(self.impostors)
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        columns = [np.concatenate(x) for x in zip(*self.found, strict=True)]
+        genuine = {name: ConcatenatedRows.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
+        return {**genuine, "impostors": ConcatenatedRows.of(self.impostors[low:high])}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        self.found = [tuple(found[name].array() for name in _GENUINE)]
+        self.impostors[:] = found["impostors"].array()
+
+    def add(self, block: Block) -> None:
+        """Add the attempts of a block of rows."""
+        block = block.fused(self.fusion) if self.multi else block
+        rows = block.values, block.mate_start, block.mate_stop
+        value, row, position = gather(*rows, block.self_position)
+        column = position if self.multi else block.columns[0][position]
+        self.found.append((value.astype(np.float64), row + block.low, column))
+        if self.threshold is not None:
+            counts = np.zeros((len(block.values), 2), dtype=np.int64)  # a table for each row
+            kernel.count_thresholds(*rows, self.threshold, *self.guide, counts)
+            self.impostors[block.low : block.low + len(counts)] = counts
+
+    def result(self) -> ProbeAttemptsJob:
+        """Return the attempts found."""
+        return self
+
+
+@dataclass(frozen=True)
+class AttemptsOverTime:
+    """Attempts of verification by bins of probes, and the facts of their searches.
+
+    Attributes
+    ----------
+    threshold : float
+        A distance, given or chosen; NaN rejects all.
+    values, row, column : arrays, shape (g,)
+        Each genuine score, its probe and its template (multi-template: its subject's group).
+    impostor_attempts, false_accepts : int64 arrays, shape (bins,)
+    ranks : IdentificationTally or None
+    """
+
+    threshold: float
+    values: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    impostor_attempts: np.ndarray
+    false_accepts: np.ndarray
+    ranks: IdentificationTally | None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Choice of counts: templates of verification, and ranks of identification if wanted."""
+
+    templates: str
+    fusion: str
+    rule: Rule
+    rank_unit: str | None = None
+
+
+def attempts_over_time(
+    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, progress: Any = None
+) -> AttemptsOverTime:
+    """Count all attempts by the bin of their probe (-1: none), at one threshold for all.
+
+    `counting` holds the threshold of its rule, if it gives one, as a distance.
+    """
+    templates, fusion, rule = counting.templates, counting.fusion, counting.rule
+    given = rule.values[0] if rule.name == "fixed" else None
+    job = ProbeAttemptsJob(reader, templates, fusion, given)
+    jobs: list[Any] = [job]
+    if counting.rank_unit is not None:
+        unit = counting.rank_unit
+        jobs.append(IdentificationJob(reader, rank_unit=unit, fusion=fusion))
+    if given is None:
+        threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
+    else:
+        run_jobs(reader, jobs, progress)
+        threshold, inside = given, codes >= 0
+        accepts, others = (
+            np.bincount(codes[inside], job.impostors[inside, k], minlength=bins).astype(np.int64)
+            for k in (0, 1)
+        )
+        attempts = accepts + others
+    values, row, column = (np.concatenate(x) for x in zip(*job.found, strict=True))
+    ranks = jobs[1].result() if len(jobs) > 1 else None
+    return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
+
+
+def _by_rule(
+    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, jobs: tuple[Any, ...]
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the threshold that a rule chooses on all data, and impostor attempts by bin.
+
+    The attempts outside a bin are those of its complement, as the training part of a fold is.
+    """
+    everything, gallery = bins + 1, bins + 2  # the first is a fold that no template has
+    folds = np.where(codes >= 0, codes, bins), np.full(reader.scores.shape[1], gallery)
+    sweep = FoldSweep(reader, counting.templates, counting.fusion, [folds])
+    sweep.rows.from_memory = False  # the other jobs take blocks
+    if engine() is None:
+        reader.jobs = jobs
+    else:
+        run_jobs(reader, jobs)
+    parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
+    judged = judge_folds(sweep, counting.rule, [parts])[0]
+    reader.note_failure_codes()
+    chosen, whole = judged[0].chosen, judged[0].train
+    if not chosen.defined:
+        lacking = "genuine" if not whole.genuine_attempts else "impostor"
+        raise ProtocolError(
+            f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
+            f"{lacking} attempt; give a number"
+        )
+    total, accepted = whole.impostor_attempts, chosen.counts(whole)[0]
+    attempts = [total - one.test.impostor_attempts for one in judged]
+    accepts = [accepted - chosen.counts(one.test)[0] for one in judged]
+    threshold = chosen.threshold
+    return (
+        math.nan if math.isnan(threshold) else float(threshold),
+        np.array(attempts, dtype=np.int64),
+        np.array(accepts, dtype=np.int64),
+    )

@@ -1,0 +1,720 @@
+"""Rates over time, of re-identification too, and the ageing of templates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base import scalars
+from bioeval.base.arguments import require_integer, require_list
+from bioeval.base.engine import Client
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import (
+    CLOSED_SET,
+    COORDINATES,
+    OPEN_SET,
+    VERIFICATION,
+    Bootstrap,
+    ends,
+    picked,
+)
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
+from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.identification import impostor_probes, impostor_role
+from bioeval.results.query_means import QueryMean
+from bioeval.results.words import excluded, in_one_precision, number, percent
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.enrolment_times import times_of
+from bioeval.scores.labels import NOT_ENROLLED
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import (
+    SubjectMeans,
+    confidence_limits,
+    linear_forms,
+    ratio,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, few_people, of_one, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.reid.reid import Named, plan_gom
+from bioeval.studies.reid.results import REID, gom_measures
+from bioeval.studies.time.counts import (
+    AttemptsOverTime,
+    Counting,
+    SharedReader,
+    TimeBins,
+    attempts_over_time,
+)
+from bioeval.tallies.cells import is_accepted
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import RANK_UNITS, TIES, RankUnit, Ties, rank_weights
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates
+
+_AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
+
+OVER_TIME = {
+    "time_end": Name("end of the bin (not included)", ""),
+    "probes": Name("probes seen in the bin", "probes"),
+    "probes_outside": Name("probes in no bin, or without a time", "probes"),
+    **_AT,
+    **picked(VERIFICATION, "far", "fa", "impostor_attempts"),
+    "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
+    "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
+    "threshold": COORDINATES["threshold"],
+    "dir": scalars.DIR,
+    "dir_count": Name("mated searches identified within threshold and rank", "probes"),
+    "cms": CLOSED_SET["cms"],
+    "cms_count": CLOSED_SET["cms_count"],
+    "mated_searches": OPEN_SET["genuine_attempts"],
+    "open_set_far": OPEN_SET["far"],
+    "open_set_fa": OPEN_SET["fa"],
+    "non_mated_searches": OPEN_SET["impostor_attempts"],
+    "mean_ap": REID["mean_ap"],
+    "mrep": Name("mean re-identification precision within the threshold: sqrt(VP RP)"),
+    "mfr": Name("mean false rate within the threshold, of queries not enrolled: min(FP / B, 1)"),
+    "reid_queries": Name("queries that mAP and mReP are over", "queries"),
+    "open_queries": Name("queries not enrolled when seen (denominator of mFR)", "queries"),
+}
+
+AGEING = {
+    "age_end": Name("end of the bin (not included)", ""),
+    **_AT,
+    "genuine_mean": Name("mean of the finite genuine scores", "score"),
+    "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
+    "threshold": COORDINATES["threshold"],
+    "non_finite": Name("genuine scores that are not finite, left out of means", "attempts"),
+    "slope": Name("change of the genuine score with a unit of age, over all pairs", "score"),
+    "intercept": Name("genuine score at age 0, by the same least squares", "score"),
+    "slope_within": Name(
+        "change of the genuine score with a unit of age, within subjects (fixed effects)", "score"
+    ),
+    "subjects": Name("subjects with a genuine score: independent trials", "subjects"),
+}
+
+OVER_TIME |= ends(OVER_TIME, ("frr", "dir", "cms"))
+
+AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
+
+
+def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the number, or the sum of weights, in each bin; -1 marks what is in no bin."""
+    inside = codes >= 0
+    found = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
+    whole = weights is None or weights.dtype.kind in "biu"
+    return found.astype(np.int64) if whole else found
+
+
+def over_time_dataset(
+    found: AttemptsOverTime,
+    bins: TimeBins,
+    sizes: tuple[np.ndarray, np.ndarray],
+    about: Provenance,
+    ranks: Sequence[int],
+    ties: str,
+    of_queries: Variables,
+) -> xr.Dataset:
+    """Return the rates of each bin; `sizes` are the templates and subjects enrolled.
+
+    `of_queries` are further variables, of re-identification.
+    """
+    over, codes, count = ("time",), bins.codes, len(bins)
+    bin_of = codes[found.row]
+    genuine = by_bin(bin_of, count)
+    fr = genuine - by_bin(bin_of, count, is_accepted(found.values, found.threshold))
+    probes = by_bin(codes, count)
+    variables: Variables = {
+        **along(
+            over,
+            time_end=_stored(bins.edges[1:]),
+            probes=probes,
+            frr=ratio(fr, genuine),
+            fr=fr,
+            genuine_attempts=genuine,
+            far=ratio(found.false_accepts, found.impostor_attempts),
+            fa=found.false_accepts,
+            impostor_attempts=found.impostor_attempts,
+            gallery_templates=ratio(by_bin(codes, count, sizes[0]), probes),
+            gallery_subjects=ratio(by_bin(codes, count, sizes[1]), probes),
+        ),
+        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "probes_outside": (codes < 0).sum(),
+        **of_queries,
+    }
+    coordinates = {"time": _stored(bins.edges[:-1])}
+    if found.ranks is not None:
+        variables |= _searches(found, codes, count, ranks, ties)
+        coordinates["rank"] = np.asarray(ranks, dtype=np.int64)
+    attrs = about_attrs(about, "rates over time", [])
+    return build(variables, OVER_TIME, coordinates, attrs)
+
+
+def _searches(
+    found: AttemptsOverTime, codes: np.ndarray, count: int, ranks: Sequence[int], ties: str
+) -> Variables:
+    """Return identification in each bin."""
+    tally = found.ranks
+    assert tally is not None
+    mated, weights = identified(tally, found.threshold, ranks, ties)
+    searches = by_bin(codes[mated], count)
+    hits = {
+        name: np.stack([by_bin(codes[mated], count, w) for w in each], axis=1)
+        for name, each in weights.items()
+    }
+    others = impostor_probes(tally, impostor_role(tally, "auto"))
+    accepted = is_accepted(tally.other[others], found.threshold)
+    non_mated = by_bin(codes[others], count)
+    fa = by_bin(codes[others], count, accepted)
+    both = ("time", "rank")
+    return {
+        **{name: (both, ratio(x, searches[:, None])) for name, x in hits.items()},
+        **{f"{name}_count": (both, x) for name, x in hits.items()},
+        **along(
+            ("time",),
+            mated_searches=searches,
+            open_set_far=ratio(fa, non_mated),
+            open_set_fa=fa,
+            non_mated_searches=non_mated,
+        ),
+    }
+
+
+def identified(
+    tally: IdentificationTally, threshold: float, ranks: Sequence[int], ties: str
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the mated probes, and whether each is identified by each rank (``cms``, ``dir``).
+
+    ``dir`` is within the threshold too. Under expected ties they are probabilities.
+    """
+    mated = np.nonzero(tally.mates > 0)[0]
+    probe, rank, weight = rank_weights(tally, mated, ties)
+    place = np.searchsorted(mated, probe)
+    cms = np.stack([np.bincount(place, weight * (rank <= k), len(mated)) for k in ranks])
+    if ties != "expected":
+        cms = cms.astype(np.int64)
+    return mated, {"dir": cms * is_accepted(tally.mate[mated], threshold), "cms": cms}
+
+
+def ageing_dataset(
+    found: AttemptsOverTime, bins: TimeBins, about: Provenance, fitted: Variables
+) -> xr.Dataset:
+    """Return genuine scores by bin of age; the codes give the bin of each genuine score."""
+    over, codes, count = ("age",), bins.codes, len(bins)
+    genuine = by_bin(codes, count)
+    fr = genuine - by_bin(codes, count, is_accepted(found.values, found.threshold))
+    finite = np.isfinite(found.values)
+    score = to_user(found.values, about.kind)
+    inside = np.where(finite, codes, -1)
+    number = by_bin(inside, count)
+    mean = ratio(by_bin(inside, count, score), number)
+    away = np.where(finite, score - mean[inside], 0.0) if count else score
+    spread = np.sqrt(ratio(by_bin(inside, count, away**2), number))
+    variables: Variables = {
+        **along(
+            over,
+            age_end=bins.edges[1:].astype(np.float64),
+            genuine_attempts=genuine,
+            fr=fr,
+            frr=ratio(fr, genuine),
+            genuine_mean=mean,
+            genuine_sd=spread,
+        ),
+        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "non_finite": (~finite).sum(),
+        **fitted,
+    }
+    attrs = about_attrs(about, "ageing of templates", [])
+    return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
+
+
+def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[str]]:
+    """Return the attributes of a threshold, and a warning where it was chosen on these data."""
+    if rule.name == "fixed":
+        return {"threshold_rule": f"{rule.values[0]:g}, given", "chosen_on": "given"}, []
+    said = f"the threshold was chosen on these data ({rule.words}): rates at it are optimistic"
+    return {"threshold_rule": str(rule), "chosen_on": "all data"}, [said]
+
+
+def outside_warning(number: int, total: int, what: str) -> list[str]:
+    """Return a warning of the number of probes or ages that are in no bin."""
+    if not number:
+        return []
+    return [f"{counted(number, what)} of {total:,} are in no bin, or have no time"]
+
+
+def _stored(edges: np.ndarray) -> np.ndarray:
+    """Return edges as they are stored in files: float64, or dates in nanoseconds."""
+    return edges.astype("datetime64[ns]" if edges.dtype.kind == "M" else np.float64)
+
+
+_DAY = np.timedelta64(1, "D")
+
+
+@leaves_out_attacks
+@distributable
+def over_time(
+    scores: Scores,
+    bins: Any = 10,
+    *,
+    threshold: Any = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    ranks: Sequence[int] = (1,),
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    reid: str | os.PathLike[str] | Protocol | None = None,
+    budget: int | None = None,
+    interval: Bootstrap | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate a gallery over time: the rates of the probes that were seen in each bin of time.
+
+    Each probe is compared with the templates enrolled when it was seen, as with
+    ``exclude="not-enrolled"`` of :class:`Scores`.
+
+    Parameters
+    ----------
+    scores : Scores
+        With the metadata ``seen_at`` of the probes; ``enrolled_at`` and ``withdrawn_at`` of the
+        gallery.
+    bins : int, {"year", "month", "day", "hour"} or increasing array
+        That many bins of equal width from the first time to the last; of dates, calendar units;
+        or the edges. A bin begins at its first edge and ends before its last.
+    threshold : float, str or tuple
+        A threshold in the units of the scores; or a rule that chooses one on all data, as
+        :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``.
+    templates, fusion
+        Verification, as for :func:`verification`. The threshold is chosen on it.
+    ranks : sequence of int
+        Ranks of identification; none leaves it out.
+    rank_unit, ties
+        Identification, as for :func:`open_set`, at the same threshold.
+    reid : str, path or Protocol, optional
+        A card with ``[gom]`` or ``[reid]``: also mAP, and mReP and mFR at the same threshold, of
+        the queries of each bin, with its removal, junk and ties as for :func:`gom`.
+    budget : int, optional
+        B of mFR. None: the card's, or 3000.
+    interval : None or str
+        ``"subject-bootstrap"`` (also ``"...-bca"``, ``"...-logit"``): intervals of FRR, DIR and
+        CMS, by resampling the subjects of the probes while gallery and threshold stay.
+    confidence, replicates, random_state
+        As for :func:`verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``time``, the start of each bin, with ``time_end``: ``frr far`` with the counts
+        ``fr fa genuine_attempts impostor_attempts``; ``dir cms`` over ``time, rank`` with
+        ``dir_count cms_count mated_searches``; ``open_set_far`` with ``open_set_fa
+        non_mated_searches``; ``probes``, and the mean number of templates and subjects enrolled
+        when they were seen, ``gallery_templates gallery_subjects``; with `reid` ``mean_ap mrep
+        mfr reid_queries open_queries``. Scalars ``threshold`` and
+        ``probes_outside``. NaN where a bin has no attempt.
+
+    Raises
+    ------
+    DataError
+        If times or bins are wrong, or there is no ``seen_at``.
+    ProtocolError
+        If the scores have no labels, or a rule has no attempt of a class to choose on.
+
+    Notes
+    -----
+    All bins are counted in one sweep over the scores. A threshold that is chosen takes a second
+    look. Definitions: ``docs/time.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 4], [2, 3], [5, 2], [6, 1]]
+    >>> scores = be.Scores(
+    ...     d, ["ann", "bob", "ann", "bob"], ["ann", "bob"],
+    ...     probe_meta={"seen_at": [2020, 2020, 2021, 2021]},
+    ...     gallery_meta={"enrolled_at": [2019, 2021]})
+    >>> ds = be.over_time(scores, [2020, 2021, 2022], threshold=3)
+    >>> ds.frr.values, ds.gallery_subjects.values
+    (array([0. , 0.5]), array([1., 2.]))
+    """
+    limits = _interval(interval, confidence, replicates, random_state)
+    view, given = _checked(scores, templates, fusion)
+    require_choice("rank_unit", rank_unit, RANK_UNITS)
+    require_choice("ties", ties, TIES)
+    stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
+    if budget is not None and reid is None:
+        raise DataError(
+            f"{Argument('budget')} is an option of mFR, and mFR needs a card: give "
+            f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
+        )
+    rule = parse_rule(threshold)
+    time = TimeBins.of(given["seen_at"], bins)
+    reader = SharedReader(view)
+    unit = rank_unit if stated else None
+    counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
+    found = attempts_over_time(reader, time.codes, len(time), counting, progress)
+    times = view.enrolment_times
+    assert times is not None
+    sizes = times.sizes(), times.subject_sizes(view.codes.gallery)
+    of_queries: Variables = {}
+    said, warnings = threshold_attrs(rule)
+    if reid is not None:
+        which = found.threshold, time.codes, len(time)
+        of_queries, rules = reid_over_time(view, reid, budget, *which, progress)
+        said |= rules
+    ds = over_time_dataset(found, time, sizes, reader.about, stated, ties, of_queries)
+    warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
+    ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
+    if stated:
+        ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
+    if limits is None:
+        return ds
+    person = np.unique(view.codes.probe, return_inverse=True)[1].reshape(-1)
+    weights = weight_columns(int(person.max()) + 1, limits)
+    accepted = is_accepted(found.values, found.threshold)[None]
+    own = time.codes[found.row], person[found.row]
+    low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
+    ends: dict[str, Limits] = {"frr": (low[:, 0], high[:, 0])}
+    if found.ranks is not None:
+        mated, hits = identified(found.ranks, found.threshold, stated, ties)
+        of = time.codes[mated], person[mated]
+        for name, each in hits.items():
+            ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
+    here = limits.for_this_gallery
+    return with_intervals(ds, ends, OVER_TIME, here, few_people(len(weights), here))
+
+
+@leaves_out_attacks
+@distributable
+def ageing(
+    scores: Scores,
+    bins: Any = 10,
+    *,
+    threshold: Any = "eer",
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate the ageing of templates: genuine scores and FRR by the age of the template.
+
+    The age of a template is ``seen_at - enrolled_at``, of dates in days; templates that are not
+    enrolled when the probe is seen are not compared with it.
+
+    Parameters
+    ----------
+    scores : Scores
+        With the metadata ``seen_at`` of the probes and ``enrolled_at`` of the gallery.
+    bins : int or increasing array
+        Bins of age: that many of equal width, or the edges (of dates in days).
+    threshold
+        As for :func:`over_time`, of single-template verification.
+    confidence, replicates, random_state, progress, client, checkpoint
+        As for :func:`over_time`; the intervals are by the subject bootstrap (percentiles).
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``age``, the start of each bin, with ``age_end``: ``genuine_mean genuine_sd`` of the
+        finite genuine scores, ``frr`` with the counts ``fr genuine_attempts``, ``frr_low
+        frr_high``. Scalars: ``slope`` and ``intercept`` of the least squares line of the genuine
+        score over age, ``slope_within`` of the same within subjects, each slope with ``_low
+        _high``; ``subjects``, ``non_finite``, ``threshold``.
+
+    Raises
+    ------
+    DataError
+        If times or bins are wrong, or ``seen_at`` or ``enrolled_at`` is missing.
+    ProtocolError
+        As for :func:`over_time`.
+
+    Notes
+    -----
+    The slope over all pairs mixes ageing with whatever makes the people who were enrolled early
+    differ from others. ``slope_within`` compares each subject with itself (fixed effects), which
+    longitudinal studies of faces and fingerprints do with mixed-effects models: Best-Rowden and
+    Jain (2018), "Longitudinal study of automatic face recognition", IEEE TPAMI 40(1); Yoon and
+    Jain (2015), PNAS 112(28). Pairs share templates and subjects: the intervals resample subjects.
+    Definitions: ``docs/time.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 9], [2, 9], [3, 9], [9, 5]]
+    >>> scores = be.Scores(
+    ...     d, ["ann", "ann", "ann", "bob"], ["ann", "bob"],
+    ...     probe_meta={"seen_at": [1, 2, 3, 1]}, gallery_meta={"enrolled_at": [0, 0]})
+    >>> ds = be.ageing(scores, [1, 2, 4], threshold=4)
+    >>> ds.genuine_mean.values, ds.frr.values, float(ds.slope_within)
+    (array([3. , 2.5]), array([0.5, 0. ]), 1.0)
+    """
+    limits = _interval(BOOTSTRAPS[0], confidence, replicates, random_state)
+    assert limits is not None
+    view, given = _checked(scores, "single", "min")
+    if "enrolled_at" not in given:
+        raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
+    rule = parse_rule(threshold)
+    reader = SharedReader(view)
+    counting = Counting("single", "min", rule.as_distance(view.kind))
+    everyone = np.zeros(view.shape[0], dtype=np.int64)
+    found = attempts_over_time(reader, everyone, 1, counting, progress)
+    age = given["seen_at"][found.row] - given["enrolled_at"][found.column]
+    age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
+    known = ~np.isnan(age)
+    if not known.any():
+        raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
+    total, age = len(age), age[known]
+    found = replace(
+        found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
+    )
+    person = np.unique(view.codes.probe[found.row], return_inverse=True)[1].reshape(-1)
+    weights = weight_columns(int(person.max()) + 1, limits)
+    time = TimeBins.of(age, bins)
+    line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
+    line["subjects"] = len(weights)
+    ds = ageing_dataset(found, time, reader.about, line)
+    said, warnings = threshold_attrs(rule)
+    lost = total - int((time.codes >= 0).sum())
+    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
+    ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
+    rejected = ~is_accepted(found.values, found.threshold)[None]
+    low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
+    ends["frr"] = low[:, 0], high[:, 0]
+    return with_intervals(ds, ends, AGEING, limits, few_people(len(weights), limits))
+
+
+def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
+    """Return the scores with galleries over time, and their times."""
+    require_scores(scores)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    require_values(scores, "a threshold over time")
+    require_subjects(scores, "evaluation over time")
+    scores.require_matrix()
+    given = times_of(scores.probe_meta, scores.gallery_meta)
+    if "seen_at" not in given:
+        raise DataError("the probes have no metadata column seen_at, when each of them was seen")
+    return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
+
+
+def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
+    if method is not None:
+        require_choice("interval", method, BOOTSTRAPS)
+    return IntervalOptions.parse(method, *options)
+
+
+def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
+    """Return a dataset with additional attributes and warnings."""
+    known = str(ds.attrs["warnings"])
+    ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
+    return ds
+
+
+def _limits_by_bin(
+    values: np.ndarray,
+    codes: np.ndarray,
+    person: np.ndarray,
+    bins: int,
+    weights: np.ndarray,
+    options: IntervalOptions,
+) -> Limits:
+    """Return limits of means of values, shape (k, attempts), in each bin: shape (bins, k)."""
+    low, high = np.empty((2, bins, len(values)))
+    for b in range(bins):
+        inside = codes == b
+        who, people = person[inside], len(weights)
+        sums = np.stack([by_bin(who, people, x[inside].astype(np.float64)) for x in values])
+        means = SubjectMeans(by_bin(who, people), weights, options)
+        low[b], high[b] = means.limits(sums, cumulative=False)
+    return low, high
+
+
+def _lines(
+    age: np.ndarray,
+    score: np.ndarray,
+    person: np.ndarray,
+    weights: np.ndarray,
+    options: IntervalOptions,
+) -> tuple[Variables, dict[str, Limits]]:
+    """Return the least squares lines of score over age, and the limits of their slopes."""
+    finite = np.isfinite(score)
+    who, people = person[finite], len(weights)
+    # Around the means, so that no digit is lost; the slope is the same.
+    middle = age[finite].mean(), score[finite].mean() if finite.any() else np.nan
+    x, y = age[finite] - middle[0], score[finite] - middle[1]
+    n, sx, sy, sxx, sxy = (by_bin(who, people, w) for w in (np.ones(len(x)), x, y, x * x, x * y))
+    count = np.maximum(n, 1)
+    within = np.maximum(sxx - sx * sx / count, 0.0), sxy - sx * sy / count
+    sums = linear_forms(np.stack([n, sx, sy, sxx, sxy, *within]), weights)
+    n, sx, sy, sxx, sxy, wxx, wxy = sums
+    slopes = {
+        "slope": _quotient(n * sxy - sx * sy, n * sxx - sx * sx, n * sxx),
+        "slope_within": _quotient(wxy, wxx, sxx),
+    }
+    slope = slopes["slope"][0]
+    variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
+    variables["intercept"] = np.float64(middle[1] - slope * middle[0])
+    return variables, {
+        name: of_one(confidence_limits(value[None], options)) for name, value in slopes.items()
+    }
+
+
+def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return a quotient, NaN where the ages do not differ but for rounding."""
+    return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
+
+
+def columns(ds: xr.Dataset) -> dict[str, list[Any]]:
+    """Return the values of each bin as columns, one for each rank; dates are text."""
+    over = "time" if "time" in ds.dims else "age"
+    found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
+    for name, values in ds.data_vars.items():
+        if values.dims == (over,) and name not in found:
+            found[str(name)] = values.values.tolist()
+        elif values.dims == (over, "rank"):
+            for rank in ds["rank"].values.tolist():
+                found[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    return found
+
+
+def _plain_times(values: np.ndarray) -> list[Any]:
+    if values.dtype.kind != "M":
+        return values.tolist()
+    whole = (values == values.astype("datetime64[D]")).all()
+    return np.datetime_as_string(values, unit="D" if whole else "s").tolist()
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each bin of time, and for each age of templates if there are any."""
+    for i, ds in enumerate(found.values()):
+        if i:
+            yield Sentence()
+        yield from _by_bin(ds)
+
+
+def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
+    ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
+    title = "Ageing of templates" if ageing else "Rates over time"
+    rule = f" ({attrs['threshold_rule']}, chosen on all data)"
+    rule = "" if attrs["chosen_on"] == "given" else rule
+    yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
+    if attrs["exclude"]:
+        yield Sentence(f"excluded: {excluded(attrs)}")
+    rates = {
+        "verification": ["frr", *(["far"] if "far" in ds else [])],
+        "identification": ["dir", "cms"] if "dir" in ds else [],
+    }
+    yield Sentence(Terms(own, rates))
+    yield Sentence()
+    starts = next(iter(columns(ds).values()))
+    dates = any(isinstance(x, str) for x in starts)
+    table = {"from": list(starts) if dates else in_one_precision(starts, 6)}
+    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
+    for name, head in {**counts, "genuine_attempts": "genuine"}.items():
+        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
+        table[head] = [number(x, digits) for x in ds[name].values.tolist()]
+    for name in ("mean", "sd") if ageing else ():
+        table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
+    table |= _rates(ds, "frr", "FRR") | (_rates(ds, "far", "FAR") if "far" in ds else {})
+    # Both are TPIR in the terms of ISO.
+    heads = {"dir": "DIR {}", "cms": "CMS {}"}
+    if attrs.get("terms") == "iso":
+        heads = {"dir": "TPIR {}", "cms": "TPIR {}, no T"}
+    for rank in ds["rank"].values.tolist() if "rank" in ds.dims else ():
+        for name, head in heads.items():
+            table |= _rates(ds.sel(rank=rank), name, head.format(rank))
+    if "mrep" in ds:
+        for name, head in (("mean_ap", "mAP"), ("mrep", "mReP"), ("mfr", "mFR")):
+            table |= _rates(ds, name, head)
+    yield Table([*table], [*zip(*table.values(), strict=True)])
+    yield Sentence()
+    if ageing:
+        unit = "day" if attrs["age_unit"] == "days" else "unit of age"
+        people = counted(int(ds["subjects"]), "subjects")
+        yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
+        for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
+            value, low, high = (float(ds[f"{name}{end}"]) for end in ("", "_low", "_high"))
+            yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
+    else:
+        yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
+    yield Intervals(own)
+    yield Warnings(own)
+
+
+def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
+    """Return a column of a rate, and of its interval where it has one."""
+    found = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
+    if f"{name}_low" in ds:
+        ends = (100 * ds[f"{name}_{side}"].values for side in ("low", "high"))
+        found[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = [
+            "n/a" if low != low else f"[{low:.1f}, {high:.1f}]"
+            for low, high in zip(*ends, strict=True)
+        ]
+    return found
+
+
+def reid_over_time(
+    scores: Scores,
+    convention: Named,
+    budget: int | None,
+    threshold: float,
+    codes: np.ndarray,
+    bins: int,
+    progress: Progress | None = None,
+) -> tuple[Variables, dict[str, Any]]:
+    """Return the measures of re-identification of each bin, and their attributes.
+
+    As :func:`bioeval.gom` gives them of the queries of a bin, at one distance that is not
+    normalised; `codes` are the bins of the queries, -1 for none.
+    """
+    taus = [to_user(threshold, scores.kind)]
+    job, options = plan_gom(scores, convention, taus, False, {"budget": budget})
+    measures = gom_measures(job.run(progress), options).means
+    names = "mean_ap", "mrep", "mfr"
+    variables = along(
+        ("time",),
+        **{name: _means(measures[name], codes, bins) for name in names},
+        reid_queries=by_bin(codes[measures["mrep"].counted], bins),
+        open_queries=by_bin(codes[measures["mfr"].counted], bins),
+    )
+    rules = job.convention
+    return variables, {
+        "reid_convention": rules.name,
+        "reid_removes": rules.removed,
+        "reid_junk": rules.junk_in_words,
+        "reid_ties": options.ties,
+        "reid_variant": options.variant,
+        "budget": options.budget,
+    }
+
+
+def _means(mean: QueryMean, codes: np.ndarray, bins: int) -> np.ndarray:
+    """Return the mean over the queries of each bin, NaN where there are none."""
+    of = codes[mean.query]
+    order = np.argsort(of, kind="stable")
+    starts = np.searchsorted(of[order], np.arange(bins + 1))
+    values = mean.values.reshape(len(of))[order]
+    sums = [values[low:high].sum() for low, high in zip(starts, starts[1:], strict=False)]
+    return ratio(np.array(sums), by_bin(codes[mean.counted], bins))

@@ -1,0 +1,46 @@
+"""Multi-object tracking: CLEAR MOT, identity measures and HOTA."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={"check": ("check_tracks",), "tracking": ("tracking",)},
+    commands=(
+        Command(
+            "tracking",
+            "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
+            "Re-identification and tracking",
+            2,
+        ),
+    ),
+    examples="""
+# Evaluate one sequence
+bioeval tracking gt.txt tracker.txt --frames 1050
+# Evaluate the cameras of a network
+bioeval tracking cameras/gt cameras/tracks --parts cameras
+# Read another form of rows; print JSON
+bioeval tracking truth.txt track3.txt --columns cityflow --json
+# Evaluate the sequences of a challenge by its conventions
+bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
+""",
+    plots=(
+        Plot(
+            "timeline", "TimelineDisplay", "plots", "be.tracking", (along("spell", "spell_target"),)
+        ),
+        Plot(
+            "hota",
+            "HotaDisplay",
+            "plots",
+            "be.tracking",
+            (
+                along(
+                    "localisation_threshold",
+                    "hota_by_threshold",
+                    "deta_by_threshold",
+                    "assa_by_threshold",
+                ),
+            ),
+            {"hota": {}},
+        ),
+    ),
+    views=(View(("tracking",), "tables", "TrackingTable", is_class=True, reworded=False),),
+)

@@ -1,0 +1,419 @@
+"""Check of tracks before they are evaluated: why is a score absurdly low?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_callable, require_number
+from bioeval.base.errors import counted, require_choice
+from bioeval.results.words import percent
+from bioeval.studies.check.results import DataCheck, Finding, listed
+from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps, make_scene
+from bioeval.studies.tracking.tracking import IGNORED, Ignored, Part
+
+# Proportion of the boxes of targets by which another reading of the result has to find more.
+GAIN = 0.2
+# Increase of the mean overlap that shows a shift of frames.
+CLOSER = 0.02
+# Proportions of frames, or of identities, above which there is a warning and an error.
+SOME, MOST = 0.1, 0.5
+# Identities for each target above which there is a warning.
+MANY = 10
+# Proportion of coordinates below the one that is compared between both sides.
+_EXTENT = 0.95
+# Logarithm of the ratio of two extents up to which both sides have one scale.
+_SAME = 0.1
+
+
+def check_tracks(
+    truth: Any,
+    result: Any,
+    *,
+    iou: float = 0.5,
+    frames: Any = None,
+    ignored: Ignored = "motchallenge",
+    parts: Part = "sequences",
+    columns: str = "motchallenge",
+    progress: Callable[[str], None] | None = None,
+) -> DataCheck:
+    """Check tracks against their ground truth: scale, form of boxes, frames, identities.
+
+    Parameters
+    ----------
+    truth, result, iou, frames, ignored, parts, columns
+        As for :func:`tracking`.
+    progress : callable, optional
+        Called with the name of each sequence before it is checked.
+
+    Returns
+    -------
+    DataCheck
+        ``boxes``: boxes of another scale or form (corners or centres in place of left, top, width,
+        height), or none that overlaps. ``frames``: frames with targets and without a result, and
+        results of shifted frames. ``identities``: identities that overlap no target, and the
+        reverse. ``tracks``: ids that are used for one box each, or far more ids than targets.
+        ``duplicates``: an id twice in a frame. An ``"error"`` is what makes rates absurdly low.
+
+    Raises
+    ------
+    DataError
+        As :func:`tracking`, but for ids that the result has twice in a frame.
+
+    Notes
+    -----
+    A box of a target is found where some box of the result in its frame overlaps it by `iou`,
+    whatever the identities. Another reading of the result is reported where it finds at least a
+    fifth more of all boxes.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> truth = [(f, 1, 100 + 10 * f, 50, 40, 80) for f in range(1, 9)]
+    >>> half = [(f, 1, (100 + 10 * f) / 2, 25, 20, 40) for f in range(1, 9)]
+    >>> found = be.check_tracks(truth, half)
+    >>> found.misleads, found["boxes"].remedy
+    (True, 'multiply left and width by 2, top and height by 2')
+    """
+    iou = require_number("iou", iou, above=0, high=1)
+    require_choice("ignored", ignored, IGNORED)
+    require_choice("parts", parts, get_args(Part))
+    require_callable("progress", progress)
+    pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
+    looks = []
+    for pair in pairs:
+        if progress is not None:
+            progress(pair.name)
+        looks.append(_Look(make_scene(pair, ignored, "accept"), iou))
+    scenes = [x.scene for x in looks]
+    boxes = [
+        sum(len(side) for side in sides) for sides in zip(*(_sides(x) for x in scenes), strict=True)
+    ]
+    targets, identities = (sum(len(np.unique(_sides(x)[k].code)) for x in scenes) for k in (0, 1))
+    data = (
+        f"{counted(targets, 'targets')}, {counted(boxes[0], 'boxes')}; "
+        f"{counted(identities, 'identities')}, {counted(boxes[1], 'boxes')} of the result"
+    )
+    if len(scenes) > 1:
+        data += f"; {len(scenes)} sequences"
+    findings = [
+        _sequences(len(scenes), notes), _boxes(looks), _frames(looks), _identities(looks),
+        _tracks(looks, targets), _duplicates(scenes),
+    ]  # fmt: skip
+    return DataCheck(data, "tracking", tuple(findings))
+
+
+def _sides(scene: Scene) -> tuple[Boxes, Boxes]:
+    """Return the boxes of targets that are evaluated, and those of the result."""
+    return scene.truth.select(scene.counted), scene.result
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Boxes of a result in another reading, such as corners."""
+
+    words: str
+    remedy: str
+    found: float  # proportion of the boxes of targets that are found
+    overlap: float  # mean of the largest overlap of a box of a target
+
+
+class _Look:
+    """Overlaps of the boxes of a result with the targets of a sequence."""
+
+    def __init__(self, scene: Scene, iou: float):
+        self.scene, self.iou = scene, iou
+        self.truth, self.result = _sides(scene)
+        best, self.touched, self.met = self._compare(self.result)
+        self.found, self.overlap = _rates(best, iou)
+        # What explains the overlaps best: another reading of the boxes, or a shift of the frames.
+        reading = max(self.readings(), key=lambda x: x.overlap, default=None)
+        shift = max(self.shifts(), key=lambda x: x[2], default=None)
+        if reading is not None and shift is not None:
+            reading, shift = (reading, None) if reading.overlap > shift[2] else (None, shift)
+        self.reading, self.shift = reading, shift
+
+    @property
+    def weight(self) -> int:
+        """The number of boxes of targets."""
+        return len(self.truth)
+
+    def of(self, places: Sequence[Any]) -> list[str]:
+        """Return places with the name of the sequence."""
+        return [f"{self.scene.name}: {x}" if self.scene.name else str(x) for x in places]
+
+    def _compare(self, result: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the largest overlap of each box of a target, and the identities and targets met.
+
+        Two meet where boxes of theirs overlap by `iou`; boxes of ignored ground truth count too.
+        """
+        every = self.scene.truth
+        found = find_overlaps(every, result, len(self.scene.number))
+        largest = np.zeros(len(every))
+        row = np.repeat(np.arange(len(every)), np.diff(found.start))
+        np.maximum.at(largest, row, found.iou)
+        near = found.iou >= self.iou
+        identities = np.unique(result.code[found.row[near]])
+        return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
+
+    def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
+        """Return in words which of some targets have one of some identities in their frames.
+
+        That is, in at least half of the frames of either.
+        """
+        codes, frames = self.result.code, self.result.frame
+        own = np.bincount(codes, minlength=len(self.scene.identity_ids))
+        apart = np.isin(np.arange(len(own)), identities)
+        said = []
+        for target in targets:
+            others = np.unique(self.truth.frame[self.truth.code == target])
+            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(own))
+            near = np.flatnonzero(apart & (shared >= MOST * (own + len(others) - shared)))
+            if len(near):
+                (one,) = self.of([self.scene.identity_ids[near[0]]])
+                whom = self.scene.target_ids[target]
+                said.append(
+                    f"identity {one} is in the frames of target {whom} and never overlaps it"
+                )
+        return said
+
+    def readings(self) -> Iterator[_Reading]:
+        """Yield the result read in other ways."""
+        box = self.result.box
+        if not len(box) or not len(self.truth):
+            return
+        corners = box.copy()
+        corners[:, 2:] -= box[:, :2]
+        if (corners[:, 2:] > 0).mean() > MOST:
+            corners[:, 2:] = np.maximum(corners[:, 2:], 0)
+            yield self._read(
+                corners, "right and bottom instead of width and height",
+                "write width and height: right - left and bottom - top",
+            )  # fmt: skip
+        centres = box.copy()
+        centres[:, :2] -= box[:, 2:] / 2
+        yield self._read(
+            centres, "centres instead of left and top",
+            "write left and top: the centre less half of width and height",
+        )  # fmt: skip
+        wide, high = (
+            np.quantile(self.truth.box[:, k] + self.truth.box[:, k + 2], _EXTENT)
+            / max(np.quantile(box[:, k] + box[:, k + 2], _EXTENT), np.finfo(float).tiny)
+            for k in (0, 1)
+        )
+        if wide > 0 and high > 0 and max(abs(np.log([wide, high]))) > _SAME:
+            scaled = box * np.array([wide, high, wide, high])
+            yield self._read(
+                scaled, "boxes of another scale",
+                f"multiply left and width by {wide:.4g}, top and height by {high:.4g}",
+            )  # fmt: skip
+
+    def _read(self, box: np.ndarray, words: str, remedy: str) -> _Reading:
+        changed = Boxes(self.result.code, self.result.frame, np.ascontiguousarray(box))
+        return _Reading(words, remedy, *_rates(self._compare(changed)[0], self.iou))
+
+    def shifts(self) -> Iterator[tuple[int, float, float]]:
+        """Yield shifts of frames, with the rates of the result shifted by them."""
+        number, camera = self.scene.number, self.scene.camera
+        if not len(self.result) or not len(self.truth):
+            return
+        first = number[self.truth.frame[0]] - number[self.result.frame[0]]
+        stride = int(number.max()) + 2
+        key = camera * stride + number
+        for shift in sorted({-1, 1, int(first)} - {0}):
+            moved = number[self.result.frame] + shift
+            wanted = camera[self.result.frame] * stride + moved
+            place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+            kept = (key[place] == wanted) & (moved >= 0) & (moved < stride)
+            if kept.any():
+                part = self.result.select(kept)
+                there = Boxes(part.code, place[kept].astype(np.int64), part.box)
+                yield shift, *_rates(self._compare(there)[0], self.iou)
+
+
+def _rates(best: np.ndarray, iou: float) -> tuple[float, float]:
+    """Return the proportion of boxes found, and the mean of the largest overlaps."""
+    return (float((best >= iou).mean()), float(best.mean())) if len(best) else (0.0, 0.0)
+
+
+def _sequences(number: int, notes: Sequence[str]) -> Finding:
+    if notes:
+        return Finding("sequences", "note", "; ".join(notes), len(notes))
+    return Finding("sequences", "ok", f"{counted(number, 'sequences')} with a result")
+
+
+def _boxes(looks: Sequence[_Look]) -> Finding:
+    """Return whether boxes of another scale or form would find more."""
+    total = max(1, sum(x.weight for x in looks))
+    found = sum(x.found * x.weight for x in looks) / total
+    least = f"an overlap (IoU) of {looks[0].iou:g} or more"
+    said = f"{percent(found, 'fine')} of the boxes of targets have {least} with a box of the result"
+    wrong = []
+    for look in looks:
+        best = look.reading
+        if best is not None and best.found >= look.found + GAIN and best.found > MOST:
+            wrong.append((look, best))
+    if wrong:
+        look, best = wrong[0]
+        rate = percent(best.found, "fine")
+        return Finding(
+            "boxes", "error", f"{said}; read as {best.words}, {rate} have",
+            len(wrong), listed([x for one, _ in wrong for x in one.of(["all boxes"])]), best.remedy,
+        )  # fmt: skip
+    if not any(len(x.result) for x in looks):
+        remedy = "check whether the tracker wrote its file"
+        return Finding("boxes", "error", "the result has no box", 1, "", remedy)
+    if not found:
+        return Finding(
+            "boxes", "error", f"no box of the result has {least} with a box of a target",
+            sum(len(x.result) for x in looks), "",
+            "check whether both sides have the same video, image size and columns",
+        )  # fmt: skip
+    return Finding("boxes", "ok", said)
+
+
+def _frames(looks: Sequence[_Look]) -> Finding:
+    """Return frames without a result, and results of shifted frames."""
+    there = lacking = 0
+    places: list[str] = []
+    unlabelled = _unlabelled_frames(looks)
+    for look in looks:
+        with_targets, with_result = (np.unique(x.frame) for x in (look.truth, look.result))
+        missing = np.setdiff1d(with_targets, with_result)
+        there, lacking = there + len(with_targets), lacking + len(missing)
+        places += look.of(look.scene.number[missing][:3].tolist())
+        shift, found, overlap = look.shift or (0, 0.0, 0.0)
+        if overlap >= look.overlap + CLOSER and found >= look.found:
+            severity = "error" if found >= look.found + GAIN else "warning"
+            return Finding(
+                "frames", severity,
+                f"with {shift:+d} added to the frames of the result the mean overlap is "
+                f"{overlap:.3f} instead of {look.overlap:.3f}",
+                1, listed(look.of(["all frames"])),
+                f"add {shift:+d} to the frames of the result: frames are numbered from 1",
+            )  # fmt: skip
+    if not lacking:
+        return unlabelled or Finding(
+            "frames", "ok", f"all {there:,} frames with targets have a box of the result"
+        )
+    share = lacking / there
+    return Finding(
+        "frames", "error" if share >= MOST else "warning" if share > SOME else "note",
+        f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
+        lacking, f"frame {listed(places)}",
+        "run the tracker on every frame, or take the ground truth of the frames that it saw",
+    )  # fmt: skip
+
+
+def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
+    """Return frames without ground truth that have as many boxes as others; None if they are few.
+
+    A frame without a target may have a false alarm or two. Where it has at least half as many boxes
+    as a frame with targets has in the median, it was rather not labelled.
+    """
+    frames, places = 0, list[str]()
+    for look in looks:
+        boxes = np.bincount(look.result.frame, minlength=len(look.scene.number))
+        labelled = np.isin(np.arange(len(boxes)), look.scene.truth.frame)
+        usual = np.median(boxes[labelled]) if labelled.any() else 0.0
+        full = ~labelled & (boxes >= max(usual / 2, 1))
+        frames += int((boxes > 0).sum())
+        places += look.of(look.scene.number[full].tolist())
+    if len(places) <= SOME * frames:
+        return None
+    return Finding(
+        "frames", "error" if len(places) >= MOST * frames else "warning",
+        f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
+        "others, and no ground truth: all of these count as false positives",
+        len(places), f"frame {listed(places)}",
+        "if these frames were not labelled, leave them out of the result",
+    )  # fmt: skip
+
+
+def _identities(looks: Sequence[_Look]) -> Finding:
+    """Return identities that never overlap a target, and targets that no identity overlaps."""
+    strangers, lost, number, targets = [], 0, 0, 0
+    beside: list[str] = []
+    for look in looks:
+        every = np.unique(look.result.code)
+        number += len(every)
+        apart = np.setdiff1d(every, look.touched)
+        strangers += look.of(look.scene.identity_ids[apart].tolist())
+        there = np.unique(look.truth.code)
+        targets += len(there)
+        unmet = np.setdiff1d(there, look.met)
+        lost += len(unmet)
+        beside += look.beside(apart, unmet)
+    also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped" if lost else ""
+    if not strangers:
+        severity = "warning" if lost > SOME * targets else "note" if lost else "ok"
+        message = f"every identity overlaps a target{also}"
+        return Finding("identities", severity, message, lost)
+    share = len(strangers) / number
+    message = (
+        f"{len(strangers):,} of {counted(number, 'identities')} never overlap a target (IoU of "
+        f"{looks[0].iou:g} or more){also}"
+    )
+    remedy = (
+        "inspect some of their boxes; raise the detector's threshold if detections are not targets"
+    )
+    if beside:
+        message += f"; {beside[0]}"
+        message += f", and {len(beside) - 1:,} more like it" * (len(beside) > 1)
+        remedy = (
+            "inspect their boxes: they may be of another place or scale than those of the others"
+        )
+    return Finding(
+        "identities", "error" if share == 1 else "warning" if share > SOME or beside else "note",
+        message, len(strangers), f"identity {listed(strangers)}", remedy,
+    )  # fmt: skip
+
+
+def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
+    """Return whether ids name boxes rather than tracks."""
+    lengths = np.concatenate([np.bincount(x.result.code) for x in looks] or [np.zeros(0, int)])
+    lengths = lengths[lengths > 0]
+    if not len(lengths):
+        return Finding("tracks", "ok", "there is no track")
+    said = (
+        f"{counted(len(lengths), 'identities')} for {counted(targets, 'targets')}, with a median "
+        f"of {counted(int(np.median(lengths)), 'boxes')}"
+    )
+    long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in looks)
+    if long and lengths.max() == 1 and len(lengths) > 1:
+        return Finding(
+            "tracks", "error", f"{said}: every id is used once", len(lengths), "",
+            "write the id of the track, not that of the detection",
+        )  # fmt: skip
+    if len(lengths) > MANY * max(targets, 1):
+        return Finding(
+            "tracks", "warning", said, len(lengths), "",
+            "HOTA and IDF1 will be low: the tracker begins a new track too often, or its ids start "
+            "anew in parts of the video",
+        )  # fmt: skip
+    return Finding("tracks", "ok", said)
+
+
+def _duplicates(scenes: Sequence[Scene]) -> Finding:
+    """Return ids that the result has twice in a frame."""
+    again, places = 0, []
+    for scene in scenes:
+        code, frame = scene.result.code, scene.result.frame
+        twice = np.flatnonzero((code[1:] == code[:-1]) & (frame[1:] == frame[:-1])) + 1
+        again += len(twice)
+        places += [
+            f"{scene.name + ': ' if scene.name else ''}id {scene.identity_ids[code[i]]} in frame "
+            f"{scene.number[frame[i]]}"
+            for i in twice[:3].tolist()
+        ]
+    if not again:
+        return Finding("duplicates", "ok", "every id is used once in a frame")
+    return Finding(
+        "duplicates", "error", f"{counted(again, 'boxes')} of the result have an id that another "
+        "box of their frame has",
+        again, listed(places), "give every track in a frame a different id",
+    )  # fmt: skip

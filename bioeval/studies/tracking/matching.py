@@ -1,0 +1,320 @@
+"""One sequence as integer codes, and the matching of its boxes and identities.
+
+Boxes of one frame can be paired if they overlap enough. Earlier pairings are kept while they
+overlap; the rest is an assignment problem, which scipy solves. Pairs that outweigh the best others
+of both boxes are paired at once: every best assignment contains them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+from bioeval.base.errors import DataError
+from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
+from bioeval.studies.tracking.kernel import (
+    Frames,
+    Pairing,
+    count_overlaps,
+    list_overlaps,
+    match_frames,
+)
+
+#: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
+#: include other vehicles.
+DISTRACTORS = {"motchallenge": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
+
+#: The class evaluated, if there are classes.
+PEDESTRIAN = 1
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes in the order of the frames, and of the identities in each."""
+
+    code: np.ndarray  # int64 (n,): target or identity
+    frame: np.ndarray  # int64 (n,): index of the scene's frame
+    box: np.ndarray  # float64 (n, 4)
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def select(self, keep: np.ndarray) -> Boxes:
+        """Return some of the boxes."""
+        return Boxes(self.code[keep], self.frame[keep], np.ascontiguousarray(self.box[keep]))
+
+    def starts(self, frames: int) -> np.ndarray:
+        """Return where each frame's boxes begin, and where the last one's end."""
+        return np.searchsorted(self.frame, np.arange(frames + 1)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The boxes of one sequence, ignored ones included, and remarks on the data (`notes`)."""
+
+    name: str
+    truth: Boxes
+    result: Boxes
+    target_ids: np.ndarray  # int64: the id of each code
+    identity_ids: np.ndarray
+    counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
+    distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
+    camera: np.ndarray  # int64, of each frame with rows, in order: index into `cameras`
+    number: np.ndarray  # int64, of each frame with rows: its number
+    cameras: list[str]
+    frames: int  # with and without rows
+    frames_from: str
+    notes: list[str] = field(default_factory=list)
+
+
+def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
+    """Order the rows of a sequence and code its targets and identities."""
+    truth, result = pair.truth, pair.result
+    cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
+    lengths = frames_of(pair, cameras)
+    place = {name: i for i, name in enumerate(cameras)}
+    stride = 1 + max((int(rows.frame.max()) for rows in (truth, result) if len(rows)), default=0)
+    keys, orders, notes = [], [], []
+    for rows in (truth, result):
+        code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
+        key = code * stride + rows.frame
+        order = np.lexsort((rows.line, rows.place, rows.identity, key))
+        notes += _check_twice(rows, key, order, duplicates if rows is result else "raise")
+        keys.append(key)
+        orders.append(order)
+    units = np.unique(np.concatenate(keys))
+    counted, distractor = _roles(truth, ignored)
+    sides = []
+    for rows, key, order in zip((truth, result), keys, orders, strict=True):
+        ids, codes = np.unique(rows.identity, return_inverse=True)
+        frame = np.searchsorted(units, key).astype(np.int64)
+        boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, rows.box).select(order)
+        sides.append((boxes, ids))
+    notes += _remarks(truth, result, counted, lengths)
+    return Scene(
+        name=pair.name,
+        truth=sides[0][0],
+        result=sides[1][0],
+        target_ids=sides[0][1],
+        identity_ids=sides[1][1],
+        counted=counted[orders[0]],
+        distractor=distractor[orders[0]],
+        camera=units // stride,
+        number=units % stride,
+        cameras=cameras,
+        frames=len(units) if lengths is None else sum(lengths.values()),
+        frames_from=pair.frames_from if lengths is not None else "rows",
+        notes=notes,
+    )
+
+
+def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str) -> list[str]:
+    """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
+    key, identity = key[order], rows.identity[order]
+    again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
+    if not len(again):
+        return []
+    if duplicates == "accept":
+        return [
+            f"{len(again)} boxes of the result share an id with another box of their frame; each "
+            "counts as a separate box"
+        ]
+    i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
+    row, before = order[i], order[i - 1]
+    of = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
+    raise DataError(
+        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{of} "
+        f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
+        f"({len(again)} boxes too many)"
+    )
+
+
+def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
+    counted = truth.flag != 0
+    if ignored == "count":
+        return counted, np.zeros(len(truth), dtype=bool)
+    if ignored == "remove":
+        return counted, ~counted
+    # Classes are numbered from 1; a box without one counts as of the evaluated class.
+    has_class = truth.category >= 1
+    counted = counted & (~has_class | (truth.category == PEDESTRIAN))
+    return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
+
+
+def _remarks(
+    truth: Rows, result: Rows, counted: np.ndarray, lengths: dict[str, int] | None
+) -> list[str]:
+    """Return remarks on unusual rows."""
+    notes = []
+    odd = int(np.count_nonzero((truth.flag != 0) & (truth.flag != 1)))
+    if odd:
+        notes.append(
+            f"{odd} rows of the ground truth have a flag other than 0 (ignore) and 1; they count"
+        )
+    if not counted.any():
+        notes.append("the ground truth has no box to evaluate")
+    if not len(result):
+        notes.append("the result has no box")
+    for rows, what in ((truth, "ground truth"), (result, "result")):
+        flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
+        if flat:
+            notes.append(f"{flat} boxes of the {what} have no area and overlap nothing")
+    strange = sorted(set(result.camera.tolist()) - set(truth.camera.tolist()))
+    if strange and len(truth):
+        number = int(np.isin(result.camera, strange).sum())
+        notes.append(
+            f"{number} boxes of the result are in cameras without ground truth "
+            f"({', '.join(strange)}): false positives"
+        )
+    if lengths is None and len(truth) and len(result):
+        late = int(np.count_nonzero(result.frame > truth.frame.max()))
+        if late:
+            notes.append(
+                f"{late} boxes of the result are beyond frame {truth.frame.max()}, the last one of "
+                "the ground truth: false positives"
+            )
+    return notes
+
+
+#: Relative tolerance of the threshold for rounding, since coordinates are decimals.
+ROUNDING = 1e-12
+
+#: Earlier pairings that are kept.
+EarlierPairing = Literal["last-known", "previous-frame"]
+PAIRINGS: tuple[EarlierPairing, ...] = get_args(EarlierPairing)
+
+_EVER = np.iinfo(np.int64).max // 4
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Pairs of boxes that overlap enough, in the order of the ground-truth boxes."""
+
+    start: np.ndarray  # int64 (n + 1,): where the overlaps of each ground-truth box begin
+    row: np.ndarray  # int64: the result box of each overlap
+    iou: np.ndarray  # float64: intersection over union
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The ground-truth box of each overlap."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def at_least(self, least: float) -> Overlaps:
+        """Return the overlaps with at least this intersection over union."""
+        keep = self.iou >= least * (1 - ROUNDING)
+        start = np.concatenate([[0], np.cumsum(keep)])[self.start]
+        return Overlaps(start, self.row[keep], self.iou[keep])
+
+
+def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
+    """Find the pairs of boxes of a frame that overlap."""
+    least = np.nextafter(0.0, 1.0)  # any at all
+    begin = result.starts(frames)
+    counts = np.zeros(len(truth), dtype=np.int64)
+    count_overlaps(truth.box, truth.frame, result.box, begin, least, counts)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    row, iou = np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1])
+    list_overlaps(truth.box, truth.frame, result.box, begin, least, start, row, iou)
+    return Overlaps(start, row, iou)
+
+
+def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
+    """Number the frames with boxes of both sides, skipping a number between two cameras.
+
+    A frame without boxes of both has the number of the one before: nothing can be paired there,
+    so it interrupts no pairing.
+    """
+    frames = len(camera)
+    both = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
+    return (np.cumsum(both) + camera).astype(np.int64)
+
+
+def match(
+    truth: Boxes,
+    result: Boxes,
+    overlaps: Overlaps,
+    serial: np.ndarray,
+    pairing: str,
+    keep: bool = True,
+) -> np.ndarray:
+    """Return the result box of each ground-truth box, or -1.
+
+    Pairing ``"last-known"``: a target's last pairing is kept, however long ago, where both are
+    present and overlap; then as many boxes as possible are matched, with the largest sum of
+    overlaps. ``"previous-frame"``: only pairings of the frame before are kept; then the sum of
+    overlaps is the largest. Without `keep`, no earlier pairing is kept.
+    """
+    frames = len(serial)
+    begin = truth.starts(frames)
+    targets = int(truth.code.max()) + 1 if len(truth) else 0
+    most = int(np.diff(overlaps.start[begin]).max(initial=0))
+    memory = 0 if not keep else _EVER if pairing == "last-known" else 1
+    most_first = pairing == "last-known"
+    # One pair more outweighs every overlap.
+    weight = overlaps.iou + 2 if most_first else overlaps.iou
+    frame_data = Frames(
+        serial, begin, truth.code, result.code, overlaps.start, overlaps.row, weight
+    )
+    state = Pairing(
+        last=np.full(targets, -1, dtype=np.int64),
+        last_serial=np.full(targets, -2, dtype=np.int64),
+        match=np.full(len(truth), -1, dtype=np.int64),
+        taken=np.zeros(len(result), dtype=np.uint8),
+        first=np.zeros(len(result)),
+        second=np.zeros(len(result)),
+        open_truth=np.zeros(most, dtype=np.int64),
+        open_overlap=np.zeros(most, dtype=np.int64),
+    )
+    frame, competing = match_frames(0, False, memory, frame_data, state)
+    while frame < frames:
+        rows, edges = state.open_truth[:competing], state.open_overlap[:competing]
+        columns = overlaps.row[edges]
+        for i, j in _assign(rows, columns, overlaps.iou[edges], most_first):
+            state.match[i], state.taken[j] = j, 1
+        frame, competing = match_frames(frame, True, memory, frame_data, state)
+    return state.match
+
+
+def _assign(
+    rows: np.ndarray, columns: np.ndarray, iou: np.ndarray, most_first: bool
+) -> list[tuple[int, int]]:
+    """Return the best assignment of competing boxes."""
+    left, i = np.unique(rows, return_inverse=True)
+    right, j = np.unique(columns, return_inverse=True)
+    weight = np.zeros((len(left), len(right)))
+    # With this much more for each pair, no sum of overlaps outweighs one pair more.
+    weight[i, j] = iou + (1 + min(weight.shape) if most_first else 0)
+    a, b = linear_sum_assignment(weight, maximize=True)
+    real = weight[a, b] > 0
+    return list(zip(left[a[real]].tolist(), right[b[real]].tolist(), strict=True))
+
+
+def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
+    """Return the largest number of overlaps under a one-to-one assignment (IDTP).
+
+    `target` and `identity` are those of each overlap. Each target gets at most one identity, and
+    each identity at most one target. The number of their overlaps that belong to such pairs is
+    IDTP; since every other box is an error, a match of least cost has the most of them.
+    """
+    if not len(target):
+        return 0
+    rows, i = np.unique(target, return_inverse=True)
+    columns, j = np.unique(identity, return_inverse=True)
+    n, m = len(rows), len(columns)
+    # A target may be left without identity: it has a further column of its own, of weight 1,
+    # and the weight of an identity is 1 more than their overlaps.
+    places = (
+        np.concatenate([i.reshape(-1), np.arange(n)]),
+        np.concatenate([j.reshape(-1), m + np.arange(n)]),
+    )
+    table = sparse.coo_array((np.ones(len(places[0])), places), shape=(n, m + n)).tocsr()
+    table.sum_duplicates()
+    table.data[table.indices < m] += 1
+    weight = table[min_weight_full_bipartite_matching(table, maximize=True)].sum()
+    return round(float(weight)) - n

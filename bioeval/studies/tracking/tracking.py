@@ -1,0 +1,633 @@
+"""Evaluation of tracking: counts of a sequence, its targets and track segments, and their rates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_callable, require_flag, require_number
+from bioeval.base.errors import require_choice
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import build
+from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.matching import (
+    PAIRINGS,
+    ROUNDING,
+    Boxes,
+    EarlierPairing,
+    Overlaps,
+    Scene,
+    find_overlaps,
+    make_scene,
+    match,
+    most_in_common,
+    serials,
+)
+
+_HOTA = {
+    "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",
+    "deta": "detection accuracy: TP / (TP + FN + FP)",
+    "assa": "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
+    "detre": "detection recall: TP / (TP + FN)",
+    "detpr": "detection precision: TP / (TP + FP)",
+    "assre": "association recall: mean over the TP of TPA / (TPA + FNA)",
+    "asspr": "association precision: mean over the TP of TPA / (TPA + FPA)",
+    "loca": "localisation accuracy: mean overlap (IoU) of the TP",
+}
+
+TRACKING = {
+    "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
+    "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
+    "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
+    "recall": Name("proportion of the boxes of targets that are matched"),
+    "precision": Name("proportion of the boxes of the result that are matched"),
+    "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
+    "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
+    "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
+    "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
+    "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
+    **{k: Name(f"{text}; mean over localisation thresholds") for k, text in _HOTA.items()},
+    **{f"{k}_by_threshold": Name(text) for k, text in _HOTA.items()},
+    "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
+    "frames": Name("frames of the sequence; where its length is not given, those with rows"),
+    "frames_with_rows": Name("frames with a row in either file"),
+    "targets": Name("identities of the ground truth", "targets"),
+    "identities": Name("identities of the result", "identities"),
+    "truth_boxes": Name("boxes of targets", "boxes"),
+    "result_boxes": Name("boxes of the result", "boxes"),
+    "tp": Name("true positives: boxes of targets that are matched", "boxes"),
+    "fn": Name("false negatives: boxes of targets that are not matched", "boxes"),
+    "fp": Name("false positives: boxes of the result that are not matched", "boxes"),
+    "idsw": Name(
+        "identity switches: matches with another identity than the target's last", "boxes"
+    ),
+    "fragmentations": Name("times a target is missed, and matched again later"),
+    "resumptions": Name("times a target is matched again after being missed or away (TrackEval)"),
+    "mt": Name("mostly tracked targets: covered for 80 % of their frames", "targets"),
+    "pt": Name("partially tracked targets", "targets"),
+    "ml": Name("mostly lost targets: covered for less than 20 % of their frames", "targets"),
+    "idtp": Name("boxes of targets under the one identity assigned to the target", "boxes"),
+    "idfn": Name("other boxes of targets", "boxes"),
+    "idfp": Name("other boxes of the result", "boxes"),
+    "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
+    "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+}
+
+TRACKING_TARGETS = {
+    "frames_present": Name("frames in which the target is present", "frames"),
+    "frames_covered": Name("frames in which the target is matched", "frames"),
+    "coverage": Name("proportion of the target's frames in which it is matched"),
+    "target_switches": Name("identity switches of the target"),
+    "target_fragmentations": Name("times the target is missed, and matched again later"),
+    "state": Name("mostly tracked, partially tracked or mostly lost"),
+}
+
+TRACKING_SPELLS = {
+    "spell_target": Name("target, by its id"),
+    "spell_identity": Name("identity that it is followed under; -1 where it is missed"),
+    "spell_camera": Name("camera"),
+    "first_frame": Name("first frame of the spell"),
+    "last_frame": Name("last frame of the spell"),
+}
+
+
+def of_sequence(name: Name) -> Name:
+    """Describe a variable that has a value for each sequence."""
+    return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
+
+
+#: States of a target, by its coverage.
+STATES = ("mostly lost", "partially tracked", "mostly tracked")
+
+#: Coverage from which a target is mostly tracked, and below which it is mostly lost, as fractions.
+_TRACKED, _LOST = (4, 5), (1, 5)
+
+
+#: The identity of a segment in which the target is missed.
+MISSED = -1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measurements of one sequence; ``bioeval.base.variables`` describes each variable.
+
+    The counts add up over sequences, with `overlap`, the sum of IoU over the matches, and so do the
+    sums of `hota`, of shape (thresholds,). `ids` and the variables of `targets` have the shape
+    (targets,), those of `segments` (segments,), target by target; ``spell_target`` is an id.
+    """
+
+    counts: dict[str, int | float]
+    hota: dict[str, np.ndarray]
+    ids: np.ndarray
+    targets: dict[str, np.ndarray]
+    segments: dict[str, np.ndarray]
+
+
+def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Measured:
+    """Match a sequence and count."""
+    frames = len(scene.camera)
+    truth, result = scene.truth.select(scene.counted), scene.result
+    if scene.distractor.any():
+        result = result.select(_kept(scene, iou, pairing))
+    all_overlaps = find_overlaps(truth, result, frames)
+    overlaps = all_overlaps.at_least(iou)
+    serial = serials(truth, result, scene.camera)
+    matched = match(truth, result, overlaps, serial, pairing)
+    targets, resumptions = _targets(truth, result, matched, serial, mostly_tracked)
+    tp = int((matched >= 0).sum())
+    # An identity may occur twice in a frame, if that is accepted; a target occurs once.
+    width = int(result.code.max(initial=0)) + 1
+    common = np.unique(overlaps.truth * width + result.code[overlaps.row])
+    rows, identities = np.divmod(common, width)
+    idtp = most_in_common(truth.code[rows], identities)
+    lost, partially, mostly = (int((targets["state"] == state).sum()) for state in STATES)
+    counts = {
+        "frames": scene.frames,
+        "frames_with_rows": frames,
+        "targets": len(targets["state"]),
+        "identities": len(np.unique(result.code)),
+        "truth_boxes": len(truth),
+        "result_boxes": len(result),
+        "tp": tp,
+        "fn": len(truth) - tp,
+        "fp": len(result) - tp,
+        "idsw": int(targets["target_switches"].sum()),
+        "fragmentations": int(targets["target_fragmentations"].sum()),
+        "resumptions": resumptions,
+        "mt": mostly,
+        "pt": partially,
+        "ml": lost,
+        "idtp": idtp,
+        "idfn": len(truth) - idtp,
+        "idfp": len(result) - idtp,
+        "ignored_truth_boxes": len(scene.truth) - len(truth),
+        "removed_result_boxes": len(scene.result) - len(result),
+        "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
+    }
+    ids = scene.target_ids[np.unique(truth.code)]
+    return Measured(
+        counts,
+        hota_sums(truth, result, all_overlaps, serial),
+        ids,
+        targets,
+        _segments(scene, truth, result, matched),
+    )
+
+
+def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
+    """Return a mask of the result boxes that are not matched to a distractor.
+
+    All ground-truth boxes take part, so that a box on a target remains with the target.
+    """
+    frames = len(scene.camera)
+    overlaps = find_overlaps(scene.truth, scene.result, frames).at_least(iou)
+    serial = serials(scene.truth, scene.result, scene.camera)
+    matched = match(scene.truth, scene.result, overlaps, serial, pairing, keep=False)
+    keep = np.ones(len(scene.result), dtype=bool)
+    keep[matched[scene.distractor & (matched >= 0)]] = False
+    return keep
+
+
+def _targets(
+    truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
+) -> tuple[dict[str, np.ndarray], int]:
+    """Return coverage and errors of each target over its frames, and the resumptions of all."""
+    _, target = np.unique(truth.code, return_inverse=True)
+    order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
+    target = target.reshape(-1)[order]
+    covered = matched[order] >= 0
+    present = np.bincount(target)
+
+    # The frames in which it is matched; events are counted between consecutive ones.
+    place = np.flatnonzero(covered)
+    owner = target[place]
+    identity = result.code[matched[order][place]]
+    when = serial[truth.frame[order][place]]
+    again = owner[1:] == owner[:-1]
+
+    def count(happened: np.ndarray) -> np.ndarray:
+        return np.bincount(owner[1:][again & happened], minlength=len(present))
+
+    hits = np.bincount(owner, minlength=len(present))
+    targets = {
+        "frames_present": present,
+        "frames_covered": hits,
+        "coverage": hits / present,
+        "target_switches": count(identity[1:] != identity[:-1]),
+        "target_fragmentations": count(np.diff(place) > 1),
+        "state": _states(hits, present, mostly_tracked),
+    }
+    return targets, int(count(np.diff(when) > 1).sum())
+
+
+def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
+    """Classify targets by coverage, in integers: exactly 80 % does not depend on rounding."""
+    a, b = _TRACKED
+    tracked = hits * b >= present * a if mostly_tracked == "at-least" else hits * b > present * a
+    c, d = _LOST
+    return np.array(STATES, dtype=str)[np.where(hits * d < present * c, 0, np.where(tracked, 2, 1))]
+
+
+def _segments(
+    scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Divide the frames of each target where its identity changes or it is absent."""
+    order = np.argsort(truth.code, kind="stable")
+    target = truth.code[order]
+    partner = matched[order]
+    identity = np.full(len(order), MISSED, dtype=np.int64)
+    identity[partner >= 0] = scene.identity_ids[result.code[partner[partner >= 0]]]
+    unit = truth.frame[order]
+    camera, number = scene.camera[unit], scene.number[unit]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (
+        (target[1:] != target[:-1])
+        | (identity[1:] != identity[:-1])
+        | (camera[1:] != camera[:-1])
+        | (number[1:] != number[:-1] + 1)
+    )
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1 if len(first) else first
+    return {
+        "spell_target": scene.target_ids[target[first]],
+        "spell_identity": identity[first],
+        "first_frame": number[first],
+        "last_frame": number[last],
+        "spell_camera": np.array(scene.cameras, dtype=str)[camera[first]],
+    }
+
+
+def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the rates, each computed from counts once, and HOTA by threshold."""
+    errors = c["fn"] + c["fp"] + c["idsw"]
+    quotients = {
+        "mota": (c["truth_boxes"] - errors, c["truth_boxes"]),
+        "motp": (c["overlap"], c["tp"]),
+        "motp_distance": (c["tp"] - c["overlap"], c["tp"]),
+        "recall": (c["tp"], c["truth_boxes"]),
+        "precision": (c["tp"], c["result_boxes"]),
+        "far": (errors, c["frames"]),
+        "fp_per_frame": (c["fp"], c["frames"]),
+        "idp": (c["idtp"], c["idtp"] + c["idfp"]),
+        "idr": (c["idtp"], c["idtp"] + c["idfn"]),
+        "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
+    }
+    found = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    return found | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
+
+
+# ------------------------------------------------------------------------- HOTA
+
+# Boxes are matched by the alignment of whole tracks, at 19 localisation thresholds. What a sequence
+# contributes adds up over sequences: its true positives, and of these the overlap and the
+# association accuracy, recall and precision.
+
+#: Localisation thresholds alpha: 0.05, 0.1, ... 0.95.
+THRESHOLDS = np.arange(1, 20) / 20
+
+
+def hota_sums(
+    truth: Boxes, result: Boxes, overlaps: Overlaps, serial: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Match the boxes for HOTA, and return sums over the matches at each threshold.
+
+    `overlaps` are all above 0. Each frame is matched once, for all thresholds: with the largest sum
+    of overlap times the alignment of target and identity over the sequence.
+    """
+    at, row, iou = overlaps.truth, overlaps.row, overlaps.iou
+    width = int(result.code.max(initial=0)) + 1
+    pairs, pair = np.unique(truth.code[at] * width + result.code[row], return_inverse=True)
+    of_target = np.bincount(truth.code)[pairs // width]
+    of_identity = np.bincount(result.code)[pairs % width]
+    # An overlap counts by its proportion of all overlaps of the two boxes.
+    around = np.bincount(at, iou, len(truth))[at] + np.bincount(row, iou, len(result))[row]
+    in_common = np.bincount(pair, iou / (around - iou), len(pairs))
+    alignment = in_common / (of_target + of_identity - in_common)
+    weighted = replace(overlaps, iou=alignment[pair] * iou)
+    matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
+
+    hit = np.flatnonzero(matched[at] == row)
+    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
+    levels = len(THRESHOLDS) + 1
+    found, of_found = np.unique(pair[hit], return_inverse=True)
+    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(found) * levels))
+    target_boxes, identity_boxes = of_target[found, np.newaxis], of_identity[found, np.newaxis]
+    return {
+        "tp": tpa.sum(axis=0),
+        "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
+        "assre": (tpa * (tpa / target_boxes)).sum(axis=0),
+        "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
+        "loca": _at_thresholds(np.bincount(passed, iou[hit], levels))[0],
+    }
+
+
+def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
+    """Add up the amounts that pass each threshold, from the number of thresholds passed."""
+    table = by_level.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
+    return table[:, ::-1].cumsum(axis=1)[:, ::-1]
+
+
+def hota_rates(
+    sums: dict[str, np.ndarray], truth_boxes: float, result_boxes: float
+) -> dict[str, Any]:
+    """Return HOTA and its parts, by threshold and as means over the thresholds.
+
+    Where a threshold has no match, AssA, AssRe and AssPr are 0 and LocA is 1, as in TrackEval, for
+    else few means were defined; without a match at any threshold they are NaN.
+    """
+    tp = sums["tp"]
+
+    def over(total: np.ndarray, count: Any) -> np.ndarray:
+        return np.divide(total, count, out=np.full(tp.shape, np.nan), where=np.greater(count, 0))
+
+    detections = truth_boxes + result_boxes - tp
+    curves = {
+        # sqrt(DetA * AssA), in which the number of matches cancels.
+        "hota": np.sqrt(over(sums["assa"], detections)),
+        "deta": over(tp, detections),
+        "assa": over(sums["assa"], tp),
+        "detre": over(tp, truth_boxes),
+        "detpr": over(tp, result_boxes),
+        "assre": over(sums["assre"], tp),
+        "asspr": over(sums["asspr"], tp),
+        "loca": over(sums["loca"], tp),
+    }
+    if tp.any():
+        for name, value in (("assa", 0), ("assre", 0), ("asspr", 0), ("loca", 1)):
+            curves[name][tp == 0] = value
+    means = {name: float(values.mean()) for name, values in curves.items()}
+    by_threshold = {f"{name}_by_threshold": values for name, values in curves.items()}
+    return {**means, **by_threshold, "tp_by_threshold": tp}
+
+
+def tracking_dataset(
+    scenes: Sequence[Scene],
+    measured: Sequence[Measured],
+    options: dict[str, str | int | float],
+    notes: Sequence[str],
+    timeline: bool = False,
+) -> xr.Dataset:
+    """Return the Dataset; several sequences are listed beside the total."""
+    total = _sum([part.counts for part in measured])
+    whole = _values(total, _sum([part.hota for part in measured]))
+    dims = {name: ("localisation_threshold",) * np.ndim(value) for name, value in whole.items()}
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {
+        name: (dims[name], value) for name, value in whole.items()
+    }
+    coordinates: dict[str, np.ndarray] = {"localisation_threshold": THRESHOLDS}
+    several = any(scene.name for scene in scenes)
+    if several:
+        parts = [_values(part.counts, part.hota) for part in measured]
+        for name in whole:
+            column = np.array([part[name] for part in parts])
+            variables[f"sequence_{name}"] = (("sequence", *dims[name]), column)
+        coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
+    coordinates["target"] = _named(scenes, [part.ids for part in measured])
+    targets = _together([part.targets for part in measured])
+    variables |= {name: (("target",), x) for name, x in targets.items()}
+    cameras = max(len(scene.cameras) for scene in scenes)
+    if timeline:
+        segments = _together([part.segments for part in measured])
+        found = [part.segments["spell_target"] for part in measured]
+        segments["spell_target"] = _named(scenes, found)
+        if cameras == 1:
+            del segments["spell_camera"]
+        variables |= {name: (("spell",), x) for name, x in segments.items()}
+    names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
+    names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
+    sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
+    remarks = [
+        f"{scene.name}: {note}" if several else note for scene in scenes for note in scene.notes
+    ]
+    attrs: dict[str, str | int | float] = {
+        "task": "tracking",
+        **options,
+        "frames_from": "; ".join(sources[:4] + (["..."] if len(sources) > 4 else [])),
+        "cameras": cameras,
+        "fingerprint": fingerprint(scenes),
+        "bioeval_version": __version__,
+        "warnings": "\n".join([*notes, *remarks, *_of_all(total, options, scenes)]),
+    }
+    return build(variables, names, coordinates, attrs)
+
+
+def _sum(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the counts of all sequences."""
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+
+def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return counts and rates; the sum of the overlaps is reported as MOTP."""
+    whole = {name: np.int64(value) for name, value in counts.items() if name != "overlap"}
+    return {**rates(counts, hota), **whole}
+
+
+def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
+    """Return ids of targets; with several sequences, the name includes the sequence."""
+    return np.concatenate(
+        [
+            np.array([f"{scene.name}/{i}" for i in part], dtype=str) if scene.name else part
+            for scene, part in zip(scenes, ids, strict=True)
+        ]
+    )
+
+
+def _together(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the variables of several sequences, concatenated."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _of_all(
+    counts: dict[str, int | float], options: dict[str, str | int | float], scenes: Sequence[Scene]
+) -> list[str]:
+    """Return remarks on ignored boxes and on the number of frames."""
+    notes = []
+    if counts["ignored_truth_boxes"]:
+        removed = counts["removed_result_boxes"]
+        on = {
+            "count": "boxes of the result on them count as false positives",
+            "remove": f"{removed} boxes of the result matched to them were removed",
+        }.get(
+            str(options["ignored"]),
+            f"{removed} boxes of the result matched to distractors among them were removed, "
+            "others count as false positives",
+        )
+        notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
+    unknown = [scene for scene in scenes if scene.frames_from == "rows"]
+    if unknown:
+        some = f" of {len(unknown)} of {len(scenes)} sequences"
+        of = "" if len(unknown) == len(scenes) else some
+        notes.append(
+            f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
+        )
+    elif counts["frames"] > counts["frames_with_rows"]:
+        empty = counts["frames"] - counts["frames_with_rows"]
+        notes.append(f"{empty} of {counts['frames']} frames have no rows")
+    return notes
+
+
+def fingerprint(scenes: Sequence[Scene]) -> str:
+    """Return the numbers of boxes and a digest of all rows, independent of their order."""
+    digest = hashlib.sha256()
+    for scene in scenes:
+        digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
+        for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
+            for array in (ids[boxes.code], boxes.frame, boxes.box):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(scene.camera.tobytes() + scene.counted.tobytes())
+    truth = sum(len(scene.truth) for scene in scenes)
+    result = sum(len(scene.result) for scene in scenes)
+    return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"
+
+
+#: Treatment of result boxes on ignored ground truth.
+Ignored = Literal["motchallenge", "mot20", "remove", "count"]
+IGNORED: tuple[Ignored, ...] = get_args(Ignored)
+
+#: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
+MostlyTracked = Literal["at-least", "more-than"]
+MOSTLY_TRACKED: tuple[MostlyTracked, ...] = get_args(MostlyTracked)
+
+
+Duplicates = Literal["raise", "accept"]
+Part = Literal["sequences", "cameras"]
+
+
+def tracking(
+    truth: Any,
+    result: Any,
+    *,
+    iou: float = 0.5,
+    frames: Any = None,
+    pairing: EarlierPairing = "last-known",
+    mostly_tracked: MostlyTracked = "at-least",
+    ignored: Ignored = "motchallenge",
+    duplicates: Duplicates = "raise",
+    parts: Part = "sequences",
+    columns: str = "motchallenge",
+    timeline: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> xr.Dataset:
+    """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
+
+    Parameters
+    ----------
+    truth, result : path, array of shape (n, 6) or more, or mapping of str to either
+        A file of rows ``frame, id, left, top, width, height`` (in pixels; further columns as in
+        the MOTChallenge format, commas or blanks, plain or gzip); an array of such rows; a folder
+        of sequences (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
+        ``<sequence>.txt``; results as ``<sequence>.txt``); or files and arrays by name.
+    iou : float, in (0, 1]
+        Smallest intersection over union with which two boxes can be matched. HOTA has thresholds
+        of its own.
+    frames : int, or mapping of sequence (or camera) to int, optional
+        Number of frames of a sequence (of each camera). Default: the length in ``seqinfo.ini``,
+        else the number of frames with rows in either file, ignored rows included.
+    pairing : {"last-known", "previous-frame"}
+        Which pairings are kept before the rest is assigned: each target's last one, however long
+        ago (Bernardin and Stiefelhagen; py-motmetrics), or only those of the frame before
+        (MOT16; TrackEval).
+    mostly_tracked : {"at-least", "more-than"}
+        Whether a target that is covered for exactly 80 % of its frames is mostly tracked.
+    ignored : {"motchallenge", "mot20", "remove", "count"}
+        Treatment of result boxes matched to ignored ground truth (flag 0, or another class than
+        1). ``"motchallenge"``: those on distractors (classes 2, 7, 8, 12;
+        for ``"mot20"`` 6 too) are removed, others are false positives. ``"remove"``: all on rows
+        with flag 0 are removed. ``"count"``: all are false positives. The last two ignore
+        classes.
+    duplicates : {"raise", "accept"}
+        Whether an id that occurs twice in a frame of the result is an error, or two boxes of
+        which either can be matched. In the ground truth it is always an error.
+    parts : {"sequences", "cameras"}
+        What the files of a folder, or the parts of a mapping, are. Cameras of one scene share the
+        identities, but not frames.
+    columns : str
+        ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
+        names of columns in order, of ``camera frame id left top width height flag class``, and
+        ``-`` for columns to ignore.
+    timeline : bool
+        Whether to list the track segments, the maximal frame intervals in which a target has one
+        identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
+        ``spell_camera``), with identity -1 where the target is missed.
+        :func:`bioeval.plot.timeline` draws them.
+    progress : callable, optional
+        Called with the name of each sequence before it is evaluated.
+
+    Returns
+    -------
+    xarray.Dataset
+        Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp
+        idr idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
+        fragmentations resumptions mt pt ml idtp idfn idfp frames frames_with_rows targets
+        identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
+        ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_by_threshold``, likewise its seven
+        parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
+        target_switches target_fragmentations state``. With several sequences, the scalars are of
+        the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
+        with denominator 0 is NaN. The attribute ``warnings`` has one remark a line.
+
+    Raises
+    ------
+    DataError
+        If a row is malformed (with file and line), an id occurs twice in a frame, a row is beyond
+        the last frame, or a sequence has no result.
+
+    Notes
+    -----
+    ``mota = 1 - (fn + fp + idsw) / truth_boxes``; ``motp`` is the mean overlap of the matches and
+    ``motp_distance`` the mean of 1 - overlap; ``far = (fn + fp + idsw) / frames``; ``idf1 =
+    2 idtp / (2 idtp + idfp + idfn)``; ``hota`` is the mean over 19 localisation thresholds of
+    ``sqrt(DetA * AssA)``, and has a matching of its own, by the alignment of whole tracks.
+    ``docs/tracking.md`` has every definition.
+
+    References
+    ----------
+    Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
+    metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
+    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019. Luiten et
+    al., "HOTA: a higher order metric for evaluating multi-object tracking", 2021.
+
+    Examples
+    --------
+    Two people; the tracker confuses them in the last of three frames:
+
+    >>> import bioeval as be
+    >>> truth = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> result = [(f, who if f < 3 else 3 - who, 100 * who, 0, 40, 80)
+    ...           for f in (1, 2, 3) for who in (1, 2)]
+    >>> ds = be.tracking(truth, result)
+    >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
+    (2, 0.667, 0.667)
+    >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
+    (0.632, 1.0, 0.4)
+    """
+    iou = require_number("iou", iou, above=0, high=1)
+    require_choice("pairing", pairing, PAIRINGS)
+    require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
+    require_choice("ignored", ignored, IGNORED)
+    require_choice("duplicates", duplicates, get_args(Duplicates))
+    require_choice("parts", parts, get_args(Part))
+    require_callable("progress", progress)
+    timeline = require_flag("timeline", timeline)
+    pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
+    scenes, measured = [], []
+    for pair in pairs:
+        if progress is not None:
+            progress(pair.name)
+        scene = make_scene(pair, ignored, duplicates)
+        scenes.append(scene)
+        measured.append(measure(scene, iou, pairing, mostly_tracked))
+    options: dict[str, str | int | float] = {
+        "iou": iou,
+        "pairing": pairing,
+        "mostly_tracked": mostly_tracked,
+        "ignored": ignored,
+        "duplicates": duplicates,
+    }
+    return tracking_dataset(scenes, measured, options, notes, timeline)

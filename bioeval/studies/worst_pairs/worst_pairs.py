@@ -1,0 +1,347 @@
+"""The worst pairs: the impostors that are nearest, the genuine ones that are farthest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.scalars import Name
+from bioeval.evaluation.plan import compared_scores, resolve_card
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.check.counts import block_medians
+from bioeval.studies.check.label_checks import suspect_templates
+from bioeval.studies.reid.reid import apply_convention
+from bioeval.tallies.second_pass import SecondPass
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates
+
+WORST_PAIRS = {
+    "comparison": Name("impostor or genuine", ""),
+    "row": Name("row of the probe in the matrix"),
+    "column": Name("column of the gallery template in the matrix"),
+    "probe_label": Name("subject of the probe", ""),
+    "gallery_label": Name("subject of the gallery template", ""),
+    "score": Name("score of the pair", "score"),
+    "label_error": Name(
+        "whether the two subjects are nearer to each other than to themselves, as after an error "
+        "of labels"
+    ),
+    "suspect_templates": Name("row of a template that is nearer to another label than to its own"),
+    "suspect_labels": Name("label of that template", ""),
+    "nearest_labels": Name("label that it is nearest to", ""),
+}
+
+
+# The columns of a data frame that come first; metadata, such as the names of images, come last.
+_COLUMNS = ("score", "probe_label", "gallery_label", "label_error", "row", "column")
+
+
+class WorstPairs(xr.Dataset):
+    """The worst pairs, and the templates that are suspected of a wrong label."""
+
+    __slots__ = ()
+
+    def to_dataframe(self, dim_order: Sequence[Hashable] | None = None) -> pd.DataFrame:
+        """Return the pairs as a table: impostor and genuine apart, each with the worst first.
+
+        Its index is ``comparison`` and ``place``, from 1. Metadata, such as the names of images,
+        are the last columns; suspected templates are in the dataset alone.
+        """
+        pairs = self.drop_dims("suspect", errors="ignore")
+        found = super(WorstPairs, pairs).to_dataframe(dim_order)
+        if "comparison" not in found:
+            return found
+        place = found.groupby("comparison", sort=False).cumcount() + 1
+        found = found.set_index(["comparison", place.rename("place")])
+        first = [name for name in _COLUMNS if name in found]
+        return found[[*first, *(x for x in found if x not in first)]]
+
+
+class LeastCells:
+    """The `most` smallest values of all that were added, with their rows and columns.
+
+    In order of value, ties by row, then column.
+    """
+
+    def __init__(self, most: int):
+        self.most = most
+        self.value = np.empty(0)
+        self.row = self.column = np.empty(0, dtype=np.int64)
+
+    @property
+    def limit(self) -> float:
+        """The largest value that a cell of a later row may have to be included."""
+        return np.inf if len(self.value) < self.most else np.nextafter(self.value[-1], -np.inf)
+
+    def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+        """Add some cells, without NaN."""
+        value = np.concatenate([self.value, value.astype(np.float64)])
+        row, column = np.concatenate([self.row, row]), np.concatenate([self.column, column])
+        if len(value) > self.most:
+            near = value <= np.partition(value, self.most - 1)[self.most - 1]
+            value, row, column = value[near], row[near], column[near]
+        order = np.lexsort((column, row, value))[: self.most]
+        self.value, self.row, self.column = value[order], row[order], column[order]
+
+    def without_mirrored(self, scores: Scores, most: int) -> None:
+        """Keep each pair of templates once, at its first place, up to `most` pairs."""
+        ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
+        _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
+        first = np.sort(first)[:most]
+        self.value, self.row, self.column = self.value[first], self.row[first], self.column[first]
+
+
+def worst_cells(
+    reader: BlockReader,
+    n: int,
+    fusion: str | None,
+    mirrored: bool,
+    medians: np.ndarray,
+    progress: Progress | None = None,
+) -> tuple[LeastCells, LeastCells]:
+    """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
+
+    The values of the one are distances; those of the other are negated distances.
+
+    With a `fusion` a cell is a subject's fused score, at its nearest template. Of a `mirrored`
+    matrix, in which two templates may be compared both ways, each pair of templates is taken once.
+    The median distances of each row to its own label and to the nearest other one are written to
+    `medians`.
+    """
+    scores, most = reader.scores, 2 * n if mirrored else n
+    impostor, genuine = LeastCells(most), LeastCells(most)
+    with threads_for(scores):
+        for block in reader.blocks(progress):
+            block_medians(block, medians)
+            rows = block if fusion is None else block.fused(fusion)
+            _add_impostors(impostor, rows)
+            _add_genuine(genuine, rows)
+    if mirrored:
+        impostor.without_mirrored(scores, n)
+        genuine.without_mirrored(scores, n)
+    return impostor, genuine
+
+
+def _add_impostors(found: LeastCells, block: Block) -> None:
+    second_pass = SecondPass([(-np.inf, found.limit)], places=True)
+    second_pass.add(block.values, block.mate_start, block.mate_stop)
+    row, position = np.concatenate(second_pass.places).astype(np.int64).T
+    found.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
+
+
+def _add_genuine(found: LeastCells, block: Block) -> None:
+    row, position = own_cells(block)
+    value = -block.values[row, position].astype(np.float64)
+    near = value <= found.limit  # which NaN is not
+    row, position, value = row[near], position[near], value[near]
+    found.add(value, block.low + row, _columns(block, row, position))
+
+
+def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and position of the cells of each probe's own subject, except the probe."""
+    row, position = cells_between(block.mate_start, block.mate_stop)
+    other = position != block.self_position[row]
+    return row[other], position[other]
+
+
+def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(block.columns, block.values.shape)[row, position]
+
+
+_ONCE = "each pair of templates is listed once, in its worse direction"
+_RULE = (
+    "every score between templates of the two subjects is nearer than every genuine score within "
+    "either, and each has a genuine score"
+)
+
+
+@leaves_out_attacks
+def worst_pairs(
+    scores: Scores,
+    n: int = 20,
+    *,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    progress: Progress | None = None,
+) -> WorstPairs:
+    """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, with labels.
+    n : int
+        Number of pairs of each kind, at most; all of them where there are fewer.
+    templates : {"single", "multi"}
+        ``"single"``: pairs of templates. ``"multi"``: pairs of a probe and a subject, by the fused
+        score of the subject's templates, with the column of the nearest of them.
+    fusion : str
+        As for :func:`bioeval.verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    WorstPairs
+        An ``xarray.Dataset`` of which ``to_dataframe()`` is the table of the pairs.
+        Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
+        (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
+        gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
+        ``gallery_meta_<name>``. Over ``suspect``, the most likely label error first:
+        ``suspect_templates`` (rows), ``suspect_labels nearest_labels``, and
+        ``suspect_meta_<name>``. Labels and metadata other than numbers are text.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        Order-only scores, lists of pairs, top-K lists, and scores with a mask but no labels.
+
+    Notes
+    -----
+    Ties are in order of row, then column. Comparisons that are not attempts (a template with
+    itself, masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under
+    ``nan="reject"`` are at an infinite distance. Where the same templates are on both sides
+    (all-against-all), each pair of templates is listed once, symmetric or not: in its worse
+    direction, or the first of two equal ones. The attribute ``pairs`` says so.
+
+    Label errors: `label_error` marks an impostor pair if every score between templates of its two
+    subjects, in both directions, is strictly nearer than every genuine score within either of the
+    two, and each of the two has a genuine score, which takes two templates (against another
+    gallery: one on either side). It is False for genuine pairs, which have one subject. The rows of
+    the pairs' subjects are read again for it.
+
+    Suspect templates: single probes that are nearer to another label than to their own, at a false
+    discovery rate of 10 %; ``docs/checks.md`` has the rule. They are looked for among all probes,
+    also where no listed pair has them, and at most 1,000 are given. ``suspects_certain`` of the
+    attributes is how many of the first are beyond what chance and likeness explain.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
+    >>> ds = be.worst_pairs(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1)
+    >>> ds.row.values, ds.column.values, ds.score.values
+    (array([1, 0]), array([2, 1]), array([1., 6.]))
+    >>> ds.label_error.values
+    array([ True, False])
+    >>> ds.to_dataframe().score.to_dict()
+    {('impostor', 1): 1.0, ('genuine', 1): 6.0}
+    """
+    reader = BlockReader(scores)
+    n = require_integer("n", n, low=1)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    require_values(scores, "the list of worst pairs")
+    if are_pairs(scores):
+        raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
+    if not scores.labelled:
+        raise ProtocolError(
+            "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
+        )
+    both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
+    mirrored = templates == "single" and bool(both_sides)
+    medians = np.empty((scores.shape[0], 3))
+    fused = fusion if templates == "multi" else None
+    impostor, genuine = worst_cells(reader, n, fused, mirrored, medians, progress)
+    reader.note_failure_codes()
+    row = np.concatenate([impostor.row, genuine.row])
+    column = np.concatenate([impostor.column, genuine.column])
+    distance = np.concatenate([impostor.value, -genuine.value])
+    count = len(impostor.row)
+    error = np.zeros(len(row), dtype=bool)
+    error[:count] = _label_errors(scores, row[:count], column[:count])
+    kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
+    values: dict[str, Any] = {
+        "comparison": kinds,
+        "row": row,
+        "column": column,
+        "probe_label": _storable(scores.probe_labels[row]),
+        "gallery_label": _storable(scores.gallery_labels[column]),
+        "score": to_user(distance, scores.kind),
+        "label_error": error,
+    }
+    names = dict(WORST_PAIRS)
+    sides = (("probe", scores.probe_meta, row), ("gallery", scores.gallery_meta, column))
+    for side, meta, place in sides:
+        for name, data in meta.items():
+            key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
+            values[key] = _storable(data[place])
+            names[key] = Name(f"{name} of the {side} template", "")
+    suspects = suspect_templates(reader, medians)
+    rows = suspects.rows
+    labels = scores.probe_labels[rows], scores.codes.values[suspects.nearest]
+    of_suspects: dict[str, Any] = {
+        "suspect_templates": rows,
+        "suspect_labels": _storable(labels[0]),
+        "nearest_labels": _storable(labels[1]),
+    }
+    for name, data in scores.probe_meta.items():
+        key = f"suspect_meta_{name.replace('/', '_')}"
+        of_suspects[key] = _storable(data[rows])
+        names[key] = Name(f"{name} of the template", "")
+    attrs = about_attrs(reader.about, "worst pairs", [])
+    attrs |= {
+        "templates": templates,
+        "fusion": fused or "none",
+        "pairs": _ONCE if mirrored else "each comparison",
+        "label_error_rule": _RULE,
+        "suspects_certain": suspects.certain,
+    }
+    variables = {name: (("pair",), x) for name, x in values.items()}
+    variables |= {name: (("suspect",), x) for name, x in of_suspects.items()}
+    places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
+    found = build(variables, names, places, attrs)
+    return WorstPairs(found.data_vars, found.coords, found.attrs)
+
+
+def compared(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return the scores without the comparisons that a protocol leaves out."""
+    card = resolve_card(scores, protocol)
+    if card.reid is not None or card.gom is not None:
+        scores = apply_convention(scores, card)
+    return compared_scores(scores, card)
+
+
+def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
+    codes = np.sort(np.stack([scores.codes.probe[row], scores.codes.gallery[column]], 1), axis=1)
+    pairs, back = np.unique(codes, axis=0, return_inverse=True)
+    found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
+    return found[back.reshape(-1)]
+
+
+def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
+    """Whether two subjects fulfil the rule of label errors."""
+    probes, gallery = (
+        np.flatnonzero(np.isin(x, subjects)) for x in (scores.codes.probe, scores.codes.gallery)
+    )
+    part = scores.select(probes, gallery)
+    block = BlockReader(part).block(0, len(probes))
+    row, position = own_cells(block)
+    within, across = block.values[row, position], block.values.copy()
+    for i in range(len(probes)):
+        across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
+    known = ~np.isnan(within)
+    if len(np.unique(part.codes.probe[row[known]])) < 2:
+        return False
+    return bool(np.nanmax(across) < within[known].min())
+
+
+def _storable(values: np.ndarray) -> np.ndarray:
+    """Return values as numbers or text, as netCDF needs them."""
+    if values.dtype.kind in "biuf":
+        return values
+    return np.array([str(x) for x in values.tolist()], dtype=object)

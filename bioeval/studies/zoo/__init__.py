@@ -1,0 +1,43 @@
+"""Who fails: goats, lambs and wolves, and the animals of the menagerie."""
+
+from bioeval.base.study import Command, Plot, Study, View, along
+
+STUDY = Study(
+    calls={"zoo": ("zoo",)},
+    commands=(
+        Command("zoo", "Evaluate each subject; test for goats, wolves and lambs.", "Look into", 2),
+    ),
+    examples="""
+# Evaluate each subject
+bioeval zoo scores.npz
+# Use the threshold of a FAR; write results and plots
+bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
+# Count on two processes
+bioeval zoo scores.npz --workers 2
+# Use a threshold for embeddings; print JSON
+bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
+""",
+    not_options={
+        "zoo": {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"}
+    },
+    plots=(
+        Plot(
+            "zoo",
+            "ZooDisplay",
+            "plots",
+            "be.zoo",
+            (along("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),),
+            {"zoo": {}},
+            one_system=True,
+        ),
+        Plot(
+            "lorenz",
+            "LorenzDisplay",
+            "plots",
+            "be.zoo",
+            (along("subject", "fr", "fa_as_probe", "fa_as_claimed"),),
+            {"lorenz": {}},
+        ),
+    ),
+    views=(View(("zoo",), "zoo"),),
+)

@@ -1,0 +1,65 @@
+"""``bioeval zoo``: who fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import (
+    fusion_option,
+    name_option,
+    output_options,
+    reading_options,
+    seed_option,
+    templates_option,
+    terms_option,
+)
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+
+
+@click.command("zoo", cls=Command)
+@click.argument("data")
+@option(
+    "--threshold",
+    "Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, cost=P,M,A.",
+    THRESHOLD,
+    "eer",
+)
+@templates_option
+@fusion_option
+@option(
+    "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
+)
+@option("--permutations N", "Number of permutations of the tests.", click.IntRange(1), 2000)
+@seed_option("Random seed of the halves and permutations.")
+@cluster_options()
+@name_option
+@output_options(
+    "results.nc, summary.json, table.txt and subjects.csv", "draw the plots", report=True
+)
+@terms_option
+@reading_options
+def command(data: str, **options: Any) -> None:
+    """Evaluate DATA by subject, and test for goats, wolves and lambs.
+
+    The table gives the mean scores of each subject, its false rejects, the false accepts by its
+    probes (many for a wolf) and by claims of its identity (many for a lamb), and the rates without
+    the subject. The tests compare two halves of each subject's templates. Embeddings usually have
+    wolves and lambs, also those of `bioeval simulate`: subjects near the common centre are near to
+    all others.
+    """
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.zoo.zoo import zoo
+
+        found = run.count(zoo, run.read(), **run.options)
+        subjects = rows_over(found, "subject")
+        animals = {
+            row.pop("animal"): {name.removeprefix("animal_"): x for name, x in row.items()}
+            for row in rows_over(found, "animal")
+        }
+        document = {**attributes(found, data), "animals": animals, "subjects": subjects}
+        run.finish(found, document, {"subjects.csv": as_columns(subjects)})

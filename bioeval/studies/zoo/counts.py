@@ -1,0 +1,441 @@
+"""Verification attempts by subject: sums of scores, and errors at a threshold, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.engine import engine
+from bioeval.base.errors import DataError
+from bioeval.base.progress import reporter
+from bioeval.base.random import Stream
+from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
+from bioeval.scores.labels import Codes, plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.zoo import kernel
+from bioeval.tallies.cells import is_accepted, rounded_down
+from bioeval.tallies.counters import gather
+from bioeval.tallies.parts import ConcatenatedRows, TreeSums, merged
+from bioeval.tallies.sweep import watch_found, watched
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The half, 0 or 1, of each probe and gallery template within its subject, and of subjects."""
+
+    probes: np.ndarray
+    gallery: np.ndarray
+    subjects: np.ndarray
+
+    @classmethod
+    def draw(cls, scores: Scores, sides: tuple[np.ndarray, np.ndarray], stream: Stream) -> Halves:
+        """Draw halves; `sides` are the subjects of the probes and of the gallery, from 0.
+
+        Halves are of whole sessions where there is a column of them. A template that is on both
+        sides is in the same half on both, and so is a session; otherwise each side has its own
+        draw.
+        """
+        subjects = 1 + max(int(side.max(initial=-1)) for side in sides)
+        units = _units(scores)
+        span = 1 + max(int(unit.max(initial=0)) for unit in units)
+        found = [side * span + unit for side, unit in zip(sides, units, strict=True)]
+        shared = np.zeros(subjects, dtype=bool)
+        shared[np.intersect1d(*found) // span] = True
+        # A set of units is a subject's on both sides, or on one of them.
+        of_set = [2 * sides[0] + ~shared[sides[0]], 2 * sides[1]]
+        keys = np.concatenate([a * span + b for a, b in zip(of_set, units, strict=True)])
+        every, back = np.unique(keys, return_inverse=True)
+        group = every // span
+        order = np.lexsort((stream.uniforms(len(every)), group))
+        place = np.arange(len(every)) - np.searchsorted(group, group)  # group is sorted
+        half = np.empty(len(every), dtype=np.int64)
+        half[order] = place % 2
+        probes, gallery = np.split(half[back.reshape(-1)], [len(sides[0])])
+        of_subject = np.empty(subjects, dtype=np.int64)
+        of_subject[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % 2
+        return cls(probes, gallery, of_subject)
+
+
+def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes of the units that are never divided: sessions, or templates."""
+    probe, gallery = (meta.get("session") for meta in (scores.probe_meta, scores.gallery_meta))
+    if probe is not None and gallery is not None:
+        codes = Codes(probe, gallery, "session")
+        return codes.probe, codes.gallery
+    if probe is None and gallery is None:
+        return scores.probe_ids, scores.gallery_ids
+    own, ids = (probe, scores.gallery_ids) if gallery is None else (gallery, scores.probe_ids)
+    assert own is not None
+    sessions = Codes(own, own, "session").probe
+    ids = ids + sessions.max(initial=-1) + 1  # a session of one side is no template of the other
+    return (sessions, ids) if gallery is None else (ids, sessions)
+
+
+# Columns whose sums one thread takes together, about.
+PIECE = 1024
+
+# Rows that are added up in order before their sums are put into a tree: so many that they have
+# about this many scores, and at least so many.
+CHUNK_CELLS, CHUNK_ROWS = 1 << 20, 64
+
+# Usual blocks of a matrix in memory that are counted in one call.
+TOGETHER = 4
+
+
+class BySubject(NamedTuple):
+    """Number of attempts of each subject in one role, and the sum of their finite distances."""
+
+    attempts: np.ndarray
+    finite: np.ndarray
+    within: np.ndarray  # attempts within the threshold
+    total: np.ndarray  # float64
+
+
+class HalfMeans(NamedTuple):
+    """Mean distances of each subject over two halves of its attempts without common templates.
+
+    NaN where a half has none. The size of the second half is its number of templates, of goats the
+    number of its pairs.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    size: np.ndarray
+
+
+@dataclass(frozen=True)
+class SubjectTally:
+    """Attempts by subject, as distances; `names` are the labels of the subjects.
+
+    Of single templates, whatever the attempts are, are the `halves`, by ``goat``, ``wolf`` and
+    ``lamb``, and the `pairs`: the distance of each genuine one, and its subject.
+    """
+
+    about: Provenance
+    names: list
+    threshold: float
+    genuine: BySubject
+    as_probe: BySubject
+    as_claimed: BySubject
+    halves: dict[str, HalfMeans]
+    pairs: tuple[np.ndarray, np.ndarray]
+
+
+def count_by_subject(
+    reader: BlockReader,
+    threshold: float,
+    stream: Stream,
+    *,
+    fusion: str | None = None,
+    progress: Progress | None = None,
+) -> SubjectTally:
+    """Count verification attempts by subject, in one pass over the scores.
+
+    Parameters
+    ----------
+    reader : BlockReader
+        Of labelled scores.
+    threshold : float
+        A distance; NaN accepts nothing.
+    stream : Stream
+        Draws the halves.
+    fusion : str, optional
+        Of multi-template attempts; None: each template makes an attempt.
+    progress : callable, optional
+    """
+    work = SubjectWork(reader, threshold, stream, fusion)
+    scores, chosen = reader.scores, engine()
+    with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
+        if chosen is None:
+            counts = work.rows(reader, 0, scores.shape[0], progress)
+        else:
+            counts = chosen.count(work, progress)
+            watch_found(reader, counts["watch"])
+        reader.note_failure_codes()
+        return _require_finite(work.tally(counts))
+
+
+def rows_per_chunk(scores: Scores) -> int:
+    """Return the number of rows added up in order; it depends only on the shape.
+
+    Of streamed embeddings they are those of one matrix product.
+    """
+    if scores.streams:
+        return BlockReader(scores).rows_per_block()
+    return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
+
+
+class SubjectWork:
+    """Attempts by subject, counted in blocks of rows in any place and order."""
+
+    def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
+        scores, gallery = reader.scores, reader.gallery
+        self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
+        self.step = rows_per_chunk(scores)
+        # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
+        self.what = f"subjects of {self.step} rows"
+        codes = scores.codes
+        who = np.unique(np.concatenate([codes.probe, codes.gallery]))
+        self.names = [plain(name) for name in codes.values[who].tolist()]
+        enrolled = np.searchsorted(who, codes.gallery)
+        self.probe = np.searchsorted(who, codes.probe)
+        self.halves = Halves.draw(scores, (self.probe, enrolled), stream)
+        order = gallery.columns[0]
+        self.column, self.column_half = enrolled[order], self.halves.gallery[order]
+        side = self.halves.subjects
+        self.single = _Impostors(
+            (gallery.mate_start, gallery.mate_stop),
+            (self.halves.probes, side[self.probe]),
+            np.array([side[self.column] == half for half in (0, 1)], dtype=np.float64),
+        )
+        self.fused: _Impostors | None = None
+        if fusion is not None:
+            there = gallery.own >= 0
+            none = np.zeros((2, len(self.probe)), dtype=np.int64)
+            self.fused = _Impostors(
+                (np.where(there, gallery.own, 0), np.where(there, gallery.own + 1, 0)),
+                (none[0], none[1]),
+                np.zeros((2, len(gallery.subjects))),
+            )
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Count rows ``low:high``."""
+        reader = self.reader.for_rows(low, high)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.rows(reader, low, high, None)
+        return found | {"watch": watched(reader, low, high)}
+
+    def rows(
+        self, reader: BlockReader, low: int, high: int, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Count the rows of a reader, chunk by chunk."""
+        found: dict[str, Any] = {}
+        for first in range(low, high, self.step):
+            last = min(first + self.step, high)
+            chunk = self._chunk(reader, first, last)
+            found = merged(found, chunk) if found else chunk
+            reporter(progress)(last, self.scores.shape[0])
+        return found
+
+    def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
+        """Count the rows of one chunk."""
+        number = low // self.step
+        together = reader.rows_per_block() * (TOGETHER if self.scores.in_memory else 1)
+        parts = {"single": _Chunk(self.single, number, self.threshold)}
+        if self.fused is not None:
+            parts["fused"] = _Chunk(self.fused, number, self.threshold)
+        for first in range(low, high, together):
+            block = reader.block(first, min(first + together, high))
+            parts["single"].add(block)
+            if self.fusion is not None:
+                parts["fused"].add(block.fused(self.fusion))
+        return {name: part.counts() for name, part in parts.items()}
+
+    def tally(self, counts: dict[str, Any]) -> SubjectTally:
+        """Return the tally from the counts of all rows."""
+        single = _Sums(self.single, counts["single"])
+        fused = single if self.fused is None else _Sums(self.fused, counts["fused"])
+        pairs, people, columns = single.genuine(), len(self.names), self.column
+        value, row, _ = pairs if self.fusion is None else fused.genuine()
+        if self.fusion is not None:
+            first = self.reader.gallery.starts[:-1]
+            columns = self.column[first]
+        return SubjectTally(
+            about=self.reader.about,
+            names=self.names,
+            threshold=self.threshold,
+            genuine=_summed(value, self.probe[row], people, self.threshold),
+            as_probe=_joined(fused.by_row(), self.probe, people),
+            as_claimed=_joined(fused.by_column(), columns, people),
+            halves={
+                "goat": self._goats(*pairs),
+                "wolf": self._wolves(single),
+                "lamb": self._lambs(single),
+            },
+            pairs=(pairs[0], self.probe[pairs[1]]),
+        )
+
+    def _goats(self, value: np.ndarray, row: np.ndarray, position: np.ndarray) -> HalfMeans:
+        """Return the means of the genuine pairs within each half of the templates."""
+        half, who = self.halves.probes[row], self.probe[row]
+        parts = [(half == h) & (self.column_half[position] == h) for h in (0, 1)]
+        means = [_summed(value[part], who[part], len(self.names)) for part in parts]
+        return self._means([(x.total, x.finite) for x in means], who[parts[1]])
+
+    def _wolves(self, sums: _Sums) -> HalfMeans:
+        """Return the means of each half of the probes against one half of the subjects."""
+        total, finite = sums.of_half()
+        return self._halved(total, finite, self.probe, self.halves.probes)
+
+    def _lambs(self, sums: _Sums) -> HalfMeans:
+        """Return the means of each half of the gallery templates against probes of one half."""
+        place = np.arange(len(self.column))
+        total, finite = (x[self.column_half, place] for x in sums.by_table())
+        return self._halved(total, finite, self.column, self.column_half)
+
+    def _halved(
+        self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
+    ) -> HalfMeans:
+        people = len(self.names)
+        parts = [half == h for h in (0, 1)]
+        sums = [(_sum(total[x], who[x], people), _sum(finite[x], who[x], people)) for x in parts]
+        return self._means(sums, who[parts[1]])
+
+    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], of_second: np.ndarray) -> HalfMeans:
+        size = np.bincount(of_second, minlength=len(self.names))
+        with np.errstate(divide="ignore"):
+            first, second = (total / finite for total, finite in sums)
+        return HalfMeans(first, second, size)
+
+
+class _Impostors:
+    """Selection of the impostor scores that are added up by row and by column.
+
+    Parameters
+    ----------
+    own : pair of int64 arrays, shape (m,)
+        Where the columns of the row's own subject begin and end.
+    rows : pair of int64 arrays, shape (m,)
+        The half of the columns of which a row has a sum of its own, and its table of columns.
+    weights : float64 array, shape (2, n)
+        1 for the columns of a half, else 0.
+    """
+
+    def __init__(
+        self,
+        own: tuple[np.ndarray, np.ndarray],
+        rows: tuple[np.ndarray, np.ndarray],
+        weights: np.ndarray,
+    ):
+        self.own, self.rows, self.weights = np.array(own), np.array(rows), weights
+
+
+class _Chunk:
+    """Sums and counts of the scores of one chunk of rows."""
+
+    def __init__(self, impostors: _Impostors, number: int, threshold: float):
+        n = impostors.weights.shape[1]
+        self.impostors, self.number, self.threshold = impostors, number, threshold
+        self.genuine: list[tuple[np.ndarray, ...]] = []
+        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self.column_sums = np.zeros((2, n))
+        self.column_counts = np.zeros((2, 3, n), dtype=np.int32)
+
+    def add(self, block: Block) -> None:
+        """Add the scores of the next rows."""
+        (b, n), dtype = block.values.shape, block.values.dtype
+        value, row, position = gather(
+            block.values, block.mate_start, block.mate_stop, block.self_position
+        )
+        self.genuine.append((value.astype(np.float64), row + block.low, position))
+        rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
+        sums, counts = np.empty((pieces, b, 2)), np.zeros((pieces, b, 4), dtype=np.int64)
+        kernel.sum_scores(
+            block.values, np.ascontiguousarray(self.impostors.own[:, rows]),
+            np.ascontiguousarray(self.impostors.rows[:, rows]), self.impostors.weights,
+            rounded_down(np.array([self.threshold]), dtype)[0], sums, counts,
+            self.column_sums, self.column_counts,
+        )  # fmt: skip
+        self.rows.append((reduce(np.add, sums), counts.sum(axis=0)))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the sums; see :mod:`bioeval.tallies.parts`."""
+        row_sums, row_counts = map(ConcatenatedRows, zip(*self.rows, strict=True))
+        genuine = map(ConcatenatedRows, zip(*self.genuine, strict=True))
+        return {
+            **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
+            "row_sums": row_sums,
+            "row_counts": row_counts,
+            "column_sums": TreeSums.of(self.number, self.column_sums),
+            "column_counts": self.column_counts,
+        }
+
+
+class _Sums:
+    """Sums and counts of the impostor scores of all rows, by row and by column."""
+
+    def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
+        self.own, self.rows, self.weights = impostors.own, impostors.rows, impostors.weights
+        self._genuine = [counts[name].array() for name in ("genuine", "row", "position")]
+        self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
+        self.column_sums = counts["column_sums"].total()
+        self.column_counts = counts["column_counts"]
+
+    def genuine(self) -> tuple[np.ndarray, ...]:
+        """Return the genuine scores in increasing order, with their rows and positions.
+
+        They are added in this order, whatever the order of the templates.
+        """
+        order = np.argsort(self._genuine[0])
+        value, row, position = (x[order] for x in self._genuine)
+        return value, row, position
+
+    def by_row(self) -> BySubject:
+        """Return the attempts of each row."""
+        within, missing, infinite, _ = self.row_counts.T
+        attempts = self.weights.shape[1] - (self.own[1] - self.own[0]) - missing
+        return BySubject(attempts, attempts - infinite, within, self.row_sums[:, 0])
+
+    def by_column(self) -> BySubject:
+        """Return the attempts of each column."""
+        within, missing, infinite = self.column_counts.sum(axis=0, dtype=np.int64)
+        attempts = self._foreign().sum(axis=0) - missing
+        return BySubject(attempts, attempts - infinite, within, self.column_sums.sum(axis=0))
+
+    def of_half(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum and number of the finite scores in each row's half of the columns."""
+        before = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
+        np.cumsum(self.weights, axis=1, out=before[:, 1:], dtype=np.int64)
+        half, (start, stop) = self.rows[0], self.own
+        own = before[half, stop] - before[half, start]
+        return self.row_sums[:, 1], before[half, -1] - own - self.row_counts[:, 3]
+
+    def by_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum and number of the finite scores of each table and column."""
+        return self.column_sums, self._foreign() - self.column_counts[:, 1:].sum(axis=1)
+
+    def _foreign(self) -> np.ndarray:
+        """Return the rows of other subjects, by table and column."""
+        table = self.rows[1]
+        steps = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
+        np.add.at(steps, (table, self.own[0]), 1)
+        np.add.at(steps, (table, self.own[1]), -1)
+        return np.bincount(table, minlength=2)[:, None] - steps.cumsum(axis=1)[:, :-1]
+
+
+def _require_finite(tally: SubjectTally) -> SubjectTally:
+    for part in (tally.genuine, tally.as_probe, tally.as_claimed):
+        if not np.isfinite(part.total).all():
+            raise DataError(
+                "the scores are too large to be averaged: their sum exceeds the largest float64; "
+                "divide all scores by a constant"
+            )
+    return tally
+
+
+def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
+    """Return the sums by subject, in the dtype of the values, added in order."""
+    found = np.zeros(people, dtype=values.dtype)
+    np.add.at(found, who, values)
+    return found
+
+
+def _joined(each: BySubject, who: np.ndarray, people: int) -> BySubject:
+    """Return the attempts of rows or columns by subject."""
+    return BySubject(*(_sum(np.ascontiguousarray(x), who, people) for x in each))
+
+
+def _summed(
+    value: np.ndarray, who: np.ndarray, people: int, threshold: float = np.nan
+) -> BySubject:
+    """Return listed attempts by subject, added in increasing order."""
+    finite = np.isfinite(value)
+    attempts, known, within = (
+        np.bincount(x, minlength=people)
+        for x in (who, who[finite], who[is_accepted(value, threshold)])
+    )
+    return BySubject(attempts, known, within, _sum(value[finite], who[finite], people))

@@ -1,0 +1,303 @@
+"""Subjects: the zoo with its animals, and how unequally errors are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
+from bioeval.views.plots import style as look
+from bioeval.views.plots.direct_labels import Labelled
+from bioeval.views.plots.display import (
+    Curve,
+    CurvesDisplay,
+    CurveSpec,
+    Display,
+)
+from bioeval.views.plots.systems import (
+    System,
+    as_plot_text,
+    of_each,
+    pick_one,
+)
+
+_SIZE = (6.4, 5.6)
+
+# With more subjects, smaller points.
+_MANY = 300
+
+# Of a name, in points: how far from its subject, and the least distances between its middle and
+# those of other names, and of rings.
+_FAR, _ROOM, _RING = (15.0, 28.0, 42.0), (24.0, 11.0), (15.0, 9.0)
+
+_MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
+
+
+class ZooDisplay(Display):
+    """Subjects in the plane of genuine and impostor means.
+
+    Attributes
+    ----------
+    genuine, impostor : ndarray of float, shape (subjects,)
+        The two means of each subject.
+    animals : ndarray of str, shape (subjects,)
+    worst : list of int
+        Subjects that are named: those with the largest proportions of errors, worst first.
+    limits : ndarray, shape (2, 2)
+        Of genuine and impostor means, where the best end and where the worst begin.
+    labels_ : list of Annotation
+        The names of the worst.
+    """
+
+    labels_: list[Annotation]
+
+    def __init__(self, system: System, worst: int):
+        ds = system.dataset
+        self.system = system
+        worst = require_integer("worst", worst, low=0)
+        self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
+        self.animals = ds["animal_of_subject"].values.astype(str)
+        share = sum(
+            np.nan_to_num(ds[name].values)
+            for name in ("fr_share", "fa_share_as_probe", "fa_share_as_claimed")
+        )
+        order = np.argsort(-share, kind="stable")
+        there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
+        self.worst = [int(i) for i in order if there[i] and share[i] > 0][:worst]
+        self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
+        best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
+        self.limits = np.array(
+            [
+                _limits(values[there], sign, best)
+                for values, sign in ((self.genuine, self.better), (self.impostor, -self.better))
+            ]
+        )
+
+    @classmethod
+    def from_results(cls, data: Any, worst: int = 5) -> Self:
+        """Take the means of a result."""
+        return cls(pick_one(data, "zoo"), worst)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the subjects. See :func:`zoo`."""
+        ax = self._axes(ax, _SIZE)
+        ds = self.system.dataset
+        kind = str(ds.attrs["kind"])
+        counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
+        there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
+        size = 24 if there.sum() <= _MANY else 9
+        for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
+            of = there & (self.animals == animal)
+            colour = look.RULE if animal == NO_ANIMAL else look.colour(number - 1)
+            given = {
+                "s": size,
+                "color": colour,
+                "marker": _MARKERS[animal],
+                "linewidth": 0,
+                **style,
+            }
+            ax.scatter(self.genuine[of], self.impostor[of], **given)
+        for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
+            for at in limits[np.isfinite(limits)]:
+                line(at, color=look.RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        ax.margins(0.12)
+        for number, animal in enumerate(ANIMALS):
+            self._name_corner(ax, animal, f"{animal}s {counts[animal]}", look.colour(number))
+        self._name_worst(ax)
+        better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
+        said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
+                f"{100 * float(ds.attrs['quantile']):g} % on each axis"]  # fmt: skip
+        if self.worst:
+            said.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
+        if not there.any():
+            look.empty(ax, ["No subject has both genuine and impostor attempts"])
+        called = name if name is not None else self.system.name
+        look.titled(ax, f"Zoo: {called}" if called else "Zoo of subjects", said)
+        look.labelled(
+            ax,
+            f"Mean genuine {noun_of(kind)} ({better} is better)",
+            f"Mean impostor {noun_of(kind)} ({worse} is better)",
+        )
+        return self
+
+    def _name_worst(self, ax: Axes) -> None:
+        """Circle the worst subjects and write their names beside them, facing outwards."""
+        x, y = self.genuine[self.worst], self.impostor[self.worst]
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=look.TEXT, linewidth=1.0, zorder=4)
+        ax.autoscale_view()
+        points = 72 / look.figure_of(ax).dpi
+        place = points * ax.transData.transform(np.column_stack([x, y]))
+        middle = points * ax.transAxes.transform((0.5, 0.5))
+        taken: list[np.ndarray] = []
+        self.labels_ = []
+        for i, at in zip(self.worst, place, strict=True):
+            angle = np.arctan2(*(at - middle)[::-1])
+            turns = angle + np.radians([0, 40, -40, 80, -80, 120, -120, 160])
+            around = np.column_stack([np.cos(turns), np.sin(turns)])
+            steps = np.concatenate([far * around for far in _FAR])
+            free = [
+                all((abs(at + step - other) > _ROOM).any() for other in taken)
+                and (abs(at + step - place) > _RING).any(axis=1).all()
+                for step in steps
+            ]
+            step = steps[int(np.argmax(free))]
+            taken.append(at + step)
+            name = as_plot_text(self.system.dataset["subject"].values[i].item())
+            text = ax.annotate(
+                name, (self.genuine[i], self.impostor[i]), tuple(step),
+                textcoords="offset points", fontsize=look.SMALL_SIZE + 1, color=look.TEXT,
+                ha="center", va="center", zorder=5,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],
+                arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
+            )  # fmt: skip
+            self.labels_.append(text)
+
+    def _name_corner(self, ax: Axes, animal: str, text: str, colour: Any) -> None:
+        """Write the name of an animal in its corner of the axes."""
+        by_genuine, by_impostor = ANIMALS[animal]
+        right = (by_genuine == "best") == (self.better > 0)
+        top = (by_impostor == "best") == (self.better < 0)
+        look.note(
+            ax, text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
+            xycoords="axes fraction", ha="right" if right else "left",
+            va="top" if top else "bottom", color=look.ink(colour), fontsize=look.SMALL_SIZE + 1,
+            fontweight="bold",
+        )  # fmt: skip
+
+
+def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
+    """Return values halfway between the best and the others, and the others and the worst."""
+    if not best:
+        return np.nan, np.nan
+    ordered = -better * np.sort(-better * values)  # from best to worst
+    ends = [
+        (ordered[i - 1] / 2 + ordered[i] / 2) if i < len(ordered) else np.nan
+        for i in (best, len(ordered) - best)
+    ]
+    return float(ends[0]), float(ends[1])
+
+
+def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> ZooDisplay:
+    """Draw each subject by its mean genuine and mean impostor score, and name the animals.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.zoo`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    worst : int
+        How many subjects are named: those with the largest proportions of all errors.
+    **style
+        Properties of the points; ``name`` names the system in the title.
+
+    Returns
+    -------
+    ZooDisplay
+        With ``genuine``, ``impostor``, ``animals``, ``limits``, ``worst``, ``ax_``, ``figure_``.
+
+    Notes
+    -----
+    The plot of Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Subjects
+    outside the dashed lines on both axes are animals; `docs/who-fails.md` says what each means.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.zoo(be.zoo(be.simulate(20, 4)), worst=2)
+    >>> len(display.worst), len(display.genuine)
+    (2, 20)
+    """
+    return ZooDisplay.from_results(data, worst).plot(ax, **style)
+
+
+#: Of each kind of error: its words, the attempts and the Gini coefficient.
+_ERRORS = {
+    "fr": ("false rejects", "genuine_attempts", "fr_gini"),
+    "fa_as_probe": ("false accepts by probe", "impostor_attempts_as_probe", "fa_gini_as_probe"),
+    "fa_as_claimed": (
+        "false accepts by claim", "impostor_attempts_as_claimed", "fa_gini_as_claimed",
+    ),
+}  # fmt: skip
+
+
+def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
+    errors = system.dataset[y].values[system.dataset[_ERRORS[y][1]].values > 0]
+    if not errors.sum():
+        return Curve(name, np.empty(0), np.empty(0), system, "no errors")
+    return Curve(name, *lorenz_curve(errors), system)
+
+
+def _with_gini(curve: Curve, _: bool) -> str:
+    gini = next(gini for words, _, gini in _ERRORS.values() if curve.name.endswith(words))
+    return f"{curve.name}, Gini {float(curve.system.dataset[gini]):.2f}"
+
+
+def _of_errors(systems: Sequence[System]) -> list[str]:
+    return of_each(
+        systems,
+        lambda ds: (
+            f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
+            f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
+            f"{float(ds['threshold']):.6g}"
+        ),
+    )
+
+
+def _equality(display: CurvesDisplay) -> Labelled:
+    ends = np.array([0.0, 1.0])
+    return display._reference(ends, ends, linewidth=0.9, linestyle="-")
+
+
+class LorenzDisplay(CurvesDisplay):
+    """Lorenz curves; ``x`` is the proportion of subjects, ``y`` that of errors."""
+
+    spec = CurveSpec(
+        "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
+        "Proportion of subjects, those with fewest errors first", "Proportion of errors",
+        details=lambda _: ["grey: equal errors for all subjects"], over=_of_errors,
+        curve=_lorenz_curve, text=_with_gini, marked=False, size=look.SQUARE,
+        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, reference=_equality,
+        at=0.7,
+    )  # fmt: skip
+
+
+def lorenz(data: Any, ax: Axes | None = None, **style: Any) -> LorenzDisplay:
+    """Draw Lorenz curves of errors: how few subjects cause most of the errors.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.zoo`, or those of several systems by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    LorenzDisplay
+        With ``curves`` (of false rejects, and of false accepts by the subject of the probe and by
+        the claimed subject), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    Of subjects with attempts, in order of their errors. The Gini coefficient is twice the area
+    between a curve and the diagonal (Lorenz 1905; Gini 1912).
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.lorenz(be.zoo(be.simulate(20, 4)))
+    >>> list(display.curves)
+    ['false rejects', 'false accepts by probe', 'false accepts by claim']
+    """
+    return LorenzDisplay.from_results(data).plot(ax, **style)

@@ -1,0 +1,350 @@
+"""The zoo of a system: who fails, and whether goats, lambs and wolves exist."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.stats import chi2, rankdata, tiecorrect
+
+from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import Client
+from bioeval.base.errors import DataError, counted, require_choice, short_name
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import stage
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.kernels.draw import permuted_products
+from bioeval.results.blocks import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Terms,
+    Title,
+    Warnings,
+)
+from bioeval.results.dataset import Variables
+from bioeval.results.words import excluded, number, p_value, percent, threshold_text
+from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
+from bioeval.studies.zoo.results import Quantile, zoo_dataset
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import TEMPLATES, Templates
+
+# Fewer subjects are not tested.
+LEAST_SUBJECTS = 8
+
+# Fewer subjects are not permuted among themselves alone.
+LEAST_TOGETHER = 4
+
+
+@dataclass(frozen=True)
+class HalvesTest:
+    """Rank correlation of two halves over subjects, its one-sided p, and how many subjects.
+
+    The two numbers are NaN where fewer than `LEAST_SUBJECTS` have both halves.
+    """
+
+    correlation: float
+    p_value: float
+    subjects: int
+
+
+def halves_test(
+    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, permutations: int, stream: Stream
+) -> HalvesTest:
+    """Test whether the means of two halves of each subject's attempts go together.
+
+    Spearman's correlation over subjects; `second` is permuted among subjects of one size, whose
+    means of second halves have the same distribution, so that the test is exact. Sizes of fewer
+    than `LEAST_TOGETHER` subjects are joined with the next. Subjects with a NaN are left out.
+    """
+    known = ~(np.isnan(first) | np.isnan(second))
+    number = int(known.sum())
+    if number < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, number)
+    # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
+    a, b = ((2 * rankdata(x[known])).astype(np.int64) - 1 for x in (first, second))
+    order = np.argsort(sizes[known], kind="stable")
+    a, b = a[order], b[order]
+    observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
+    ends = _ends(sizes[known])
+    permuted_products(a, b, ends, stream.words(2), products)
+    reached = int((products >= observed).sum())
+    spread = math.sqrt(a.var() * b.var())
+    covariance = observed / number - float(a.mean() * b.mean())
+    correlation = covariance / spread if spread > 0 else math.nan
+    return HalvesTest(correlation, (1 + reached) / (1 + permutations), number)
+
+
+def _ends(sizes: np.ndarray) -> np.ndarray:
+    """Return the ends of the groups of subjects, in order of their sizes."""
+    ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
+    for stop in stops.tolist():
+        if stop - ends[-1] >= LEAST_TOGETHER:
+            ends.append(stop)
+    return np.array([*ends[1:-1], len(sizes)], dtype=np.int64)
+
+
+def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:
+    """Return the p-value of the test of Kruskal and Wallis; NaN for one group or one value.
+
+    That of :func:`scipy.stats.kruskal`, which takes long for many groups; `groups` are codes.
+    """
+    number = np.bincount(groups)
+    number, n = number[number > 0], len(values)
+    if len(number) < 2 or values.min() == values.max():
+        return math.nan
+    ranks = rankdata(values)
+    sums = np.bincount(groups, ranks)[np.unique(groups)]
+    h = 12 / (n * (n + 1)) * float((sums**2 / number).sum()) - 3 * (n + 1)
+    return float(chi2.sf(h / tiecorrect(ranks), len(number) - 1))
+
+
+# What a subject needs to have two halves, by layout: all templates of a square matrix.
+_NEEDED = {
+    "goat": ("4 templates", "2 probes and 2 gallery templates"),
+    "wolf": ("2 templates", "2 probes"),
+    "lamb": ("2 templates", "2 gallery templates"),
+}
+
+
+@leaves_out_attacks
+@distributable
+def zoo(
+    scores: Scores,
+    *,
+    threshold: Any = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    quantile: float = 0.25,
+    permutations: int = 2000,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, with the subjects of probes and gallery.
+    threshold : float, str or tuple
+        At which errors are counted: a number in the units of the scores, or a rule that chooses
+        one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
+        ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
+    templates, fusion
+        What an attempt is; as for :func:`bioeval.verification`.
+    quantile : float
+        The proportion of subjects that are best, and worst, by each of two means, of which the
+        animals are made: above 0, at most 0.5.
+    permutations : int
+        Number of permutations of the tests.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of the halves and the permutations. The same integer gives the same on every platform.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``subject``: ``genuine_mean impostor_mean impostor_mean_as_probe
+        impostor_mean_as_claimed`` of finite scores; numbers of attempts ``genuine_attempts
+        impostor_attempts_as_probe impostor_attempts_as_claimed``; errors ``fr fa_as_probe
+        fa_as_claimed``, as rates ``frr far_as_probe far_as_claimed``, and as proportions of all
+        such errors ``fr_share fa_share_as_probe fa_share_as_claimed``; rates of all attempts
+        without the subject, ``frr_without far_without``; and ``animal_of_subject``. Over
+        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Scalars:
+        ``threshold``, ``non_finite``, Gini coefficients ``fr_gini fa_gini_as_probe
+        fa_gini_as_claimed``; rank correlations between halves ``goat_correlation
+        wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p lamb_p``; and
+        ``kruskal_p``, which assumes independent scores.
+
+    Raises
+    ------
+    DataError
+        Bad options; fewer than two subjects, or too few for the quantile; NaN under
+        ``nan="raise"``; scores too large to be averaged.
+    ProtocolError
+        If the scores have no subjects, only an order, or no attempts to choose a threshold on.
+
+    Notes
+    -----
+    A genuine attempt counts for its subject. An impostor attempt counts for the subject of its
+    probe (the wolf's side) and for the subject that it claims (the lamb's side). Animals: Yager and
+    Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2): doves are best by genuine and
+    impostor mean, worms worst by both, chameleons best by the genuine and worst by the impostor
+    mean, phantoms the reverse. Goats, lambs and wolves: Doddington and others (1998), "Sheep,
+    goats, lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here
+    compare means over two halves of each subject's templates, drawn at random, that have no
+    template in common: without differences between subjects they are independent. Subjects are
+    permuted among those whose second halves are of one size, which makes the test of goats exact.
+    Halves are whole sessions where there is a metadata column ``session``. ``docs/who-fails.md``
+    has the measured level and power.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
+    >>> int(ds.fr.sum()), float(ds.fr_gini.round(2))
+    (44, 0.68)
+    >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
+    {12: 0.14, 14: 0.09}
+    """
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    rule, proportion = parse_rule(threshold), Quantile.parse(quantile)
+    require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
+    seed = seed_sequence(random_state)
+    reader = BlockReader(scores)
+    require_subjects(scores, "a zoo")
+    require_values(scores, "a zoo")
+    if len(scores.subjects) < 2:
+        raise DataError("there is only one subject; a zoo compares at least two")
+    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
+    tally = count_by_subject(
+        reader, at, Stream(seed, 0), fusion=None if templates == "single" else fusion,
+        progress=progress,
+    )  # fmt: skip
+    tests, warnings = _tests(tally, permutations, seed)
+    if math.isnan(at):
+        warnings.append(
+            "the threshold rejects all attempts and is infinite, because some scores are"
+        )
+    ds = zoo_dataset(tally, proportion, tests, warnings)
+    ds.attrs |= {
+        "templates": templates,
+        "fusion": fusion if templates == "multi" else "none",
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "given"
+        if rule.name == "fixed"
+        else "the same data; errors there are optimistic",
+        "quantile": float(quantile),
+        "permutations": int(permutations),
+        "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
+    }
+    return ds
+
+
+@stage("testing whether subjects differ")
+def _tests(
+    tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
+) -> tuple[Variables, list[str]]:
+    """Return the tests of existence as variables, and warnings of those that are undefined."""
+    found: Variables = {}
+    warnings = []
+    layout = 0 if tally.about.layout == "all-against-all" else 1
+    for key, (animal, halves) in enumerate(tally.halves.items(), 1):
+        test = halves_test(*halves, permutations, Stream(seed, key))
+        found[f"{animal}_correlation"] = (), test.correlation
+        found[f"{animal}_p"] = (), test.p_value
+        if test.subjects < LEAST_SUBJECTS:
+            warnings.append(
+                f"{animal}_p is not defined (NaN): {test.subjects} subjects have two halves, each "
+                f"with a finite score, and {LEAST_SUBJECTS} are needed; halves take at least "
+                f"{_NEEDED[animal][layout]} of a subject"
+            )
+        elif math.isnan(test.correlation):
+            warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
+    found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
+    return found, warnings
+
+
+# Subjects that are named for each kind of error, and for each animal.
+_WORST = 3
+
+_ERRORS = {
+    "fr": "false rejects",
+    "fa_as_probe": "false accepts, by probe",
+    "fa_as_claimed": "false accepts, by claim",
+}
+
+_TESTS = {
+    "goat": "goats: subjects differ in genuine scores",
+    "wolf": "wolves: subjects differ in scores against others",
+    "lamb": "lambs: subjects differ in others' scores against them",
+}
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield whose errors they are, the animals, and the tests."""
+    ds = found[""]
+    attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
+    genuine, impostor = (
+        int(ds[x].sum()) for x in ("genuine_attempts", "impostor_attempts_as_probe")
+    )
+    attempts = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
+    facts = [
+        ("System", str(attrs["system"])),
+        ("Over", f"{subjects}; {attempts}, {attrs['templates']}-template"),
+        ("Excluded", excluded(attrs)),
+    ]
+    yield FactList([*facts, ("Terms", Terms(found))])
+    yield Sentence()
+    sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
+    at = threshold_text(float(ds["threshold"]))
+    yield Title(f"Errors at the threshold {at} (accepted if {sign})")
+    chosen = str(attrs["chosen_on"])
+    rule = f"{attrs['threshold_rule_in_words']}, chosen on {chosen}"
+    yield Note(chosen if chosen == "given" else rule)
+    errors, worst = [], []
+    for name, label in _ERRORS.items():
+        kind, role, numbers = name[:2], name[2:], ds[name].values
+        total = int(numbers.sum())
+        of = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
+        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
+        half = counted(1 + int(most), "subjects") if total else "-"
+        gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
+        rate = percent(total / of if of else math.nan, "fine")
+        errors.append([label, f"{total:,}", rate, gini, half])
+        order = np.argsort(-numbers, kind="stable")[:_WORST]
+        for i in order[numbers[order] > 0].tolist():
+            rates = (f"{kind}_share{role}", f"{kind}r{role}", f"{kind}r_without")
+            cells = [percent(float(ds[x][i]), "fine") for x in rates]
+            who = short_name(str(ds["subject"][i].item()))
+            worst.append([label, who, f"{int(numbers[i]):,}", *cells])
+            label = ""
+    yield Table(["", "errors", "rate", "Gini", "half made by"], errors)
+    yield Sentence()
+    if worst:
+        yield Title("Subjects with most errors (without: the rate over all other subjects)")
+        yield Table(["", "subject", "errors", "of all", "rate", "without"], worst)
+        yield Sentence()
+    share = 100 * float(attrs["quantile"])
+    yield Title(f"Animals: best and worst {share:g} % by genuine and by impostor mean")
+    animals = []
+    for i, animal in enumerate(ds["animal"].values.tolist()):
+        who = ds["subject"].values[ds["animal_of_subject"].values == animal].tolist()
+        named = ", ".join(short_name(str(x)) for x in who[:_WORST]) + ", ..." * (len(who) > _WORST)
+        expected = number(float(ds["animal_expected"][i]), "z.2f")
+        chances = (p_value(float(ds[f"animal_p_{side}"][i])) for side in ("more", "fewer"))
+        animals.append([animal, f"{int(ds['animal_count'][i]):,}", expected, *chances, named])
+    heads = ["", "subjects", "expected", "p of as many", "p of as few", "such as"]
+    yield Table(heads, animals)
+    yield Sentence()
+    yield Title("Do goats, wolves and lambs exist?")
+    tests = [
+        [label, number(float(ds[f"{x}_correlation"]), "z.2f"), p_value(float(ds[f"{x}_p"]))]
+        for x, label in _TESTS.items()
+    ]
+    kruskal = "Kruskal and Wallis (assumes independent scores)"
+    tests.append([kruskal, "", p_value(float(ds["kruskal_p"]))])
+    yield Table(["", "correlation", "p"], tests, dim_last=True)
+    yield Warnings(found)

@@ -1,0 +1,68 @@
+"""The figures of :func:`bioeval.summary`, as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.scalars import AVERAGED, CMC, MIN_COST, QUERY_MEANS, Scalar
+from bioeval.results.blocks import Block, Note, Sentence, Table, Title
+from bioeval.results.words import threshold_text
+from bioeval.tallies.points import per_cent
+from bioeval.views.tasks import with_unit
+
+
+def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
+    """Yield the figures of each task of a summary, of one or of several systems."""
+    tasks: dict[str, Mapping[str, Any]] = {}
+    for name, one in found.items():
+        several = all(isinstance(x, Mapping) for x in one.values())
+        tasks |= {f"{name}: {k}": x for k, x in one.items()} if several else {name: one}
+    for i, (task, numbers) in enumerate(tasks.items()):
+        if i:
+            yield Sentence()
+        yield Title(task)
+        rows = [
+            [label, written(value, scale), threshold_text(None if at is None else float(at))]
+            for label, scale, value, at in figures(numbers)
+        ]
+        width = 3 if any(row[2] for row in rows) else 2
+        yield Table(["", "value", "threshold"][:width], [x[:width] for x in rows], said="labels")
+        attempts = [k for k in numbers if k.endswith("attempts") or k == "queries"]
+        counts = (f"{k.replace('_', ' ')}: {numbers[k]:,}" for k in attempts)
+        yield Note(", ".join(counts), exact=True)
+
+
+def figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
+    """Yield each figure with its label, its scale, its value and its threshold."""
+    known = {**AVERAGED, **{scalar.name: scalar for scalar in (MIN_COST, CMC, *QUERY_MEANS)}}
+    for name, value in numbers.items():
+        scalar = known.get(name)
+        if scalar is None or not scalar.label or name == "recognition_rate":
+            continue
+        scale = 100.0 if scalar.percent else 1.0
+        each = value if isinstance(value, Mapping) else {"": value}
+        at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
+        for place, one in each.items():
+            label = scalar.label
+            if name.endswith(("_at_far", "_at_frr")):
+                label = label.format(target=per_cent(float(place)))
+            elif "{" in label:
+                label = label.format(prior=place, rank="K" if place == "" else place)
+            elif place != "":
+                label = f"{label}, rank {place}"
+            yield with_unit(label, scalar), scale, one, _at(at, place, scalar)
+
+
+def _at(at: Any, place: Any, scalar: Scalar) -> Any:
+    """Return the threshold of a figure at its place; None without one."""
+    if isinstance(at, Mapping):
+        return at.get(place)
+    return at if scalar.threshold else None
+
+
+def written(value: float, scale: float) -> str:
+    """Return a figure as text, in per cent where the scale is 100."""
+    return "n/a" if np.isnan(value) else f"{scale * value:.{2 if scale > 1 else 4}f}"

@@ -1,0 +1,251 @@
+"""Presentation attack detection: the twin, the definition's identities, and wrong input."""
+
+from __future__ import annotations
+
+import math
+
+import naive_pad as slow
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from strategies import examples_of
+
+import bioeval as be
+from bioeval.stats.options import IntervalOptions
+from bioeval.studies.attacks.intervals import _drawn
+
+HAND = (
+    [0.9, 0.8, 0.6, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35],
+    ["", "", "bona fide", "Bona-Fide", "mask", "mask", "mask", "print", "print"],
+)
+
+
+@st.composite
+def sets(draw):
+    """Scores with ties, failures and infinities, of bona fide and up to three species."""
+    names = draw(st.lists(st.sampled_from(["print", "mask", "replay"]), max_size=12))
+    attack = [*names, "mask", *[""] * draw(st.integers(1, 8))]
+    pool = [0.0, 0.25, 0.5, 1.0, -1.0, 3.0, math.nan, math.inf, -math.inf]
+    size = len(attack)
+    values = draw(st.lists(st.sampled_from(pool), min_size=size, max_size=size))
+    return values, attack
+
+
+def number(x):
+    return math.nan if x is None else float(x)
+
+
+@settings(max_examples=examples_of(150))
+@given(
+    sets(), st.sampled_from(["similarity", "distance", "llr"]),
+    st.sampled_from(["exclude", "reject"]), st.booleans(),
+)  # fmt: skip
+def test_pad_is_the_twin(case, kind, non_response, limited):
+    values, attack = case
+    sign = -1 if kind == "distance" else 1
+    found = slow.classes(values, attack, kind)
+    levels = ({"print": 1, "mask": 2, "replay": 3}, 2) if limited else None
+    kept = {"print", "mask"} if limited else None
+    targets = (0.0, 0.05, 0.1, 1 / 3, 1.0)
+    ds = be.pad(
+        values, attack, kind=kind, non_response=non_response, apcer_targets=targets,
+        thresholds=[-1.0, -0.25, 0.25, 0.3, 1.0], potential=levels,
+    )  # fmt: skip
+    assert ds.species.values.tolist() == sorted(x for x in found if x)
+    for t in ds.threshold.values.tolist():
+        here, there = slow.rates(found, sign * t, non_response, kept), ds.sel(threshold=t)
+        for name in ("apcer", "apcer_pooled", "bpcer"):
+            np.testing.assert_array_equal(float(there[name]), number(here[name]))
+        for x, rate in here["apcer_of_species"].items():
+            value = float(there["apcer_of_species"].sel(species=x))
+            np.testing.assert_array_equal(value, number(rate))
+    for target in targets:
+        best = slow.at_apcer(found, target, non_response, kept)
+        row = ds.sel(apcer_target=target)
+        np.testing.assert_array_equal(float(row.bpcer_at_apcer), number(best and best[1]))
+        assert_threshold(float(row.threshold_at_apcer), best, found, sign)
+    crossing = slow.d_eer(found, non_response, kept)
+    np.testing.assert_allclose(float(ds.d_eer), number(crossing and crossing[0]), rtol=1e-14)
+    assert_threshold(float(ds.d_eer_threshold), crossing, found, sign)
+    for rule, best in (
+        (("apcer", 0.1), slow.at_apcer(found, 0.1, non_response, kept)),
+        ("bpcer=0.25", slow.at_bpcer(found, 0.25, non_response, kept)),
+        ("d_eer", crossing),
+    ):
+        ds = be.pad(
+            values, attack, kind=kind, non_response=non_response, threshold=rule, potential=levels
+        )
+        at = None if best is None else best[1] if rule == "d_eer" else best[0]
+        assert_threshold(float(ds.threshold_used), best and (at, at), found, sign)
+        here = slow.rates(found, at, non_response, kept)
+        a, b = (math.nan if best is None else number(here[x]) for x in ("apcer", "bpcer"))
+        np.testing.assert_array_equal(float(ds.apcer_at_threshold), a)
+        np.testing.assert_array_equal(float(ds.bpcer_at_threshold), b)
+        np.testing.assert_array_equal(float(ds.acer), (a + b) / 2)
+
+
+def assert_threshold(value, best, found, sign):
+    """A point's threshold: infinite or NaN for the point that rejects all."""
+    if best is None:
+        assert math.isnan(value)
+        return
+    at = best[0] if isinstance(best[0], float) or best[0] is None else best[1]
+    if at is None:
+        every = [y for x in found.values() for y in x if y is not None]
+        expected = math.nan if math.inf in every else sign * math.inf
+    else:
+        expected = sign * at
+    np.testing.assert_array_equal(value, expected)
+
+
+def test_hand_example():
+    ds = be.pad(*HAND, threshold=0.5)
+    # Of three masks one scores at or above 0.5, of two prints none; of four bona fide one is below.
+    assert ds.species.values.tolist() == ["mask", "print"]
+    assert ds.apcer_of_species_at_threshold.values.tolist() == [1 / 3, 0]
+    assert float(ds.apcer_at_threshold) == 1 / 3
+    assert float(ds.apcer_pooled_at_threshold) == 1 / 5
+    assert float(ds.bpcer_at_threshold) == 1 / 4
+    assert float(ds.acer) == (1 / 3 + 1 / 4) / 2
+    # Above 0.7 no mask passes, and half of the bona fide are above: BPCER 0.5 at every target.
+    assert ds.bpcer_at_apcer.values.tolist() == [0.5, 0.5, 0.5]
+    assert ds.threshold_at_apcer.values.tolist() == [0.8, 0.8, 0.8]
+    assert ds.attrs["chosen_on"] == "given"
+
+
+def test_apcer_never_falls_and_is_at_least_the_pooled_one():
+    rng = np.random.default_rng(2)
+    attack = np.repeat(["", "a", "b", "c"], [300, 200, 50, 9])
+    ds = be.pad(rng.normal(size=559) + 2 * (attack == ""), attack, thresholds=200)
+    assert (ds.apcer >= ds.apcer_pooled).all()
+    assert (np.diff(ds.apcer) <= 0).all()
+    assert (np.diff(ds.bpcer) >= 0).all()
+    np.testing.assert_array_equal(ds.apcer, ds.apcer_of_species.max("species"))
+
+
+def test_a_threshold_of_a_development_set_is_used_on_the_other():
+    dev = [5.0, 4.0, 3.0, 2.0, 1.0], ["", "", "", "print", "print"]
+    ds = be.pad(*HAND, dev=([x / 10 for x in dev[0]], dev[1]), threshold="d-eer")
+    assert float(ds.threshold_used) == 0.3
+    assert float(ds.bpcer_at_threshold) == 0
+    assert float(ds.apcer_at_threshold) == 1
+    assert ds.attrs["chosen_on"] == "the development set"
+
+
+def test_failed_scores_may_keep_the_curves_from_crossing():
+    values, attack = [math.nan, math.nan, 1.0, math.nan, 0.0], ["", "", "", "a", "a"]
+    ds = be.pad(values, attack, non_response="reject")
+    assert math.isnan(float(ds.d_eer))
+    assert "do not cross" in ds.attrs["warnings"]
+    assert float(ds.bpnrr) == 2 / 3
+    assert ds.apnrr_of_species.values.tolist() == [0.5]
+    assert float(be.pad(values, attack).d_eer) == 0
+
+
+def test_species_without_a_response_are_named():
+    ds = be.pad([1.0, 0.0, math.nan], ["", "a", "b"])
+    assert "without species that have no response: 'b'" in ds.attrs["warnings"]
+    assert math.isnan(float(ds.apcer_of_species.sel(species="b").max()))
+
+
+def test_few_presentations_and_few_instruments_are_warned_of():
+    rng = np.random.default_rng(1)
+    attack = np.repeat(["", "mould"], [100, 600])
+    ds = be.pad(rng.random(700), attack, instrument=np.arange(700) % 6, apcer_targets=0.01)
+    assert "fewer than 10 instruments of a species: 'mould' (6 in 600" in ds.attrs["warnings"]
+    assert "3 / APCER" not in ds.attrs["warnings"]
+    few = be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001)).attrs["warnings"]
+    assert "fewer than 3,000 presentations (3 / APCER)" in few
+
+
+def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
+    rng = np.random.default_rng(3)
+    people, moulds = np.arange(1200) % 60, np.arange(1200) // 60
+    attack = np.where(np.arange(1200) < 600, "", "mould")
+    effect = rng.normal(size=20)[moulds] * (attack == "mould")
+    values = rng.normal(size=1200) + effect + 2 * (attack == "")
+    how = {"threshold": 0.8, "replicates": 400, "thresholds": 50}
+    found = {}
+    for name, units in (
+        ("subjects", {"subjects": people}), ("instrument", {"instrument": moulds}),
+        ("both", {"subjects": people, "instrument": moulds}),
+    ):  # fmt: skip
+        ds = found[name] = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
+        for rate in ("apcer", "bpcer", "apcer_of_species", "bpcer_at_threshold"):
+            assert (ds[f"{rate}_low"] <= ds[rate]).all()
+            assert (ds[f"{rate}_high"] >= ds[rate]).all()
+        again = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
+        assert again.identical(ds)
+    width = {
+        x: float(ds.apcer_at_threshold_high - ds.apcer_at_threshold_low) for x, ds in found.items()
+    }
+    assert width["instrument"] > 1.5 * width["subjects"]
+    assert width["both"] > width["subjects"]
+
+
+def test_subjects_move_together_as_a_plain_bootstrap_has_it():
+    rng = np.random.default_rng(5)
+    people = np.arange(90) % 9
+    attack = np.where(np.arange(90) % 2, "a", "")
+    values = rng.normal(size=90).round(1)
+    ds = be.pad(
+        values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
+        replicates=100,
+    )  # fmt: skip
+    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
+    weights = _drawn(9, options, 0)[people]
+    wrong = ((values >= 0.1) & (attack == "a"))[:, None] * weights
+    drawn = wrong.sum(axis=0) / weights[attack == "a"].sum(axis=0)
+    low, high = np.quantile(drawn[1:], [0.025, 0.975])
+    np.testing.assert_allclose(float(ds.apcer_at_threshold_low), low)
+    np.testing.assert_allclose(float(ds.apcer_at_threshold_high), high)
+    bona = attack == ""
+    errors = [
+        slow.weighted_eer(-values[bona], w[bona], -values[~bona], w[~bona]) for w in weights.T
+    ]
+    assert float(ds.d_eer) == pytest.approx(errors[0])
+    low, high = np.quantile(errors[1:], [0.025, 0.975])
+    np.testing.assert_allclose([float(ds.d_eer_low), float(ds.d_eer_high)], [low, high])
+
+
+def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():
+    """Of 6,000 distinct scores a thousand are looked at; a shift keeps what is between them."""
+    rng = np.random.default_rng(6)
+    people, attack = np.arange(6000) % 60, np.where(np.arange(6000) < 3000, "", "mask")
+    values = rng.normal(size=6000) + 2 * (attack == "") + rng.normal(size=60)[people] / 2
+    how = {"subjects": people, "interval": "subject-bootstrap", "replicates": 100, "thresholds": 5}
+    ds = be.pad(values, attack, **how)
+    coarse = be.pad(values.round(2), attack, **how)  # fewer than a thousand: every point
+    for name in ("d_eer", "d_eer_low", "d_eer_high"):
+        assert float(ds[name]) == pytest.approx(float(coarse[name]), abs=0.002)
+    assert float(ds.d_eer_low) < float(ds.d_eer) < float(ds.d_eer_high)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"attack": ["print"] * 9}, "no bona fide presentation among 9"),
+        ({"attack": [""] * 9}, "no attack presentation among 9"),
+        ({"attack": ["", *["Print"] * 4, *["print"] * 4]}, "different in case or spaces alone"),
+        ({"attack": [""] * 8}, "one score and one species for each"),
+        ({"values": ["a"] * 9}, "expected real numbers"),
+        ({"kind": "order"}, "kind is 'order'"),
+        ({"non_response": "raise"}, "non_response is 'raise'"),
+        ({"threshold": "eer"}, "threshold is 'eer'"),
+        ({"threshold": ("apcer", 2)}, "with a rate from 0 to 1"),
+        ({"threshold": 0.5, "dev": ([1.0], [""])}, "dev needs a rule"),
+        ({"threshold": "d_eer", "dev": 3}, "expected two arrays"),
+        ({"threshold": "d_eer", "dev": ([1.0], [""])}, "dev: attack has no attack presentation"),
+        ({"apcer_targets": 2}, "expected rates from 0 to 1"),
+        ({"potential": ({"mask": 1}, 1)}, "no level of the species 'print'"),
+        ({"potential": ({"mask": 2, "print": 2}, 1)}, "no species has a level"),
+        ({"potential": 3}, "expected the level of each species"),
+        ({"subjects": [1, 2]}, "one for each presentation"),
+        ({"interval": "wilson"}, "interval is 'wilson'"),
+        ({"interval": "subject-bootstrap"}, "give subjects or instrument"),
+    ],
+)
+def test_wrong_input_is_named(change, said):
+    given = {"values": HAND[0], "attack": HAND[1], **change}
+    with pytest.raises(be.DataError, match=said):
+        be.pad(given.pop("values"), given.pop("attack"), **given)

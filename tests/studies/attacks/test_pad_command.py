@@ -1,0 +1,114 @@
+"""The command pad: lists of presentations as they are written, documents, files, plots, errors."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bioeval.cli import main
+from bioeval.studies.attacks.presentation_lists import read_presentations
+
+HAND = """score,attack,subject,instrument
+0.9,,a,
+0.8,,b,
+0.6,bona fide,c,
+0.3,Bona-Fide,d,
+0.7,mask,a,m1
+0.2,mask,b,m2
+0.1,mask,c,m3
+0.4,print,a,p1
+0.35,print,d,p2
+"""
+
+
+@pytest.fixture
+def listed(tmp_path):
+    path = tmp_path / "pad.csv"
+    path.write_text(HAND)
+    return str(path)
+
+
+@pytest.mark.slow
+def test_document_files_and_plots(listed, tmp_path, capsys):
+    out, page = tmp_path / "out", tmp_path / "pad.html"
+    given = ["pad", listed, "--threshold", "0.5", "--out", str(out), "--plots", "--report", page]
+    assert main([*map(str, given), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["apcer_at_threshold"] == 1 / 3
+    assert found["bpcer_at_threshold"] == 0.25
+    assert found["apcer_targets"][0] == {
+        "apcer_target": 0.1, "threshold_at_apcer": 0.8, "bpcer_at_apcer": 0.5
+    }  # fmt: skip
+    assert [x["species"] for x in found["species"]] == ["mask", "print"]
+    assert sorted(x.name for x in out.iterdir()) == [
+        "apcer.png", "curve.csv", "pad-det.png", "results.nc", "species.csv", "summary.json",
+        "table.txt",
+    ]  # fmt: skip
+    text = page.read_text()
+    assert "BPCER" in text
+    assert "a mask does not" not in text
+    assert (out / "curve.csv").read_text().splitlines()[0].endswith("apcer mask,apcer print")
+
+
+def test_table(listed, capsys):
+    assert main(["pad", listed, "--threshold", "d-eer", "--interval", "subject-bootstrap"]) == 0
+    text = capsys.readouterr().out
+    for words in ("the largest over all species", "BPCER20", "no measure of ISO/IEC 30107-3", "["):
+        assert words in text
+
+
+def test_potential_of_species(listed, capsys):
+    """APCER is over the species up to a level; pooled stays over all."""
+    given = ["pad", listed, "--threshold", "0.3", "--json"]
+    assert main([*given, "--potential", "print=1,mask=3", "--most", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["apcer_at_threshold"], found["apcer_over"]) == (1.0, "print")
+    assert found["apcer_pooled_at_threshold"] == 0.6
+    for odd, said in (
+        (["--potential", "print=1"], "give --potential and --most together"),
+        (["--potential", "print", "--most", "1"], "expected levels of species"),
+        (
+            ["--potential", "print=1", "--most", "1"],
+            "--potential has no level of the species 'mask'",
+        ),
+    ):
+        assert main([*given, *odd]) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "attack"),
+    [
+        ("LA_1 A11 spoof -1\nLA_2 A12 spoof 0\nLA_3 - bonafide 1\n", ["A11", "A12", ""]),
+        ("s1 t1 target 0.5\ns1 t2 nontarget 0.1\ns1 t3 spoof 0.2\n", ["", "", "spoof"]),
+        ("similarity label\n1 live\n2 fake\n", ["", "spoof"]),
+        ("score,genuine,attack\n1,1,\n2,1,mask\n3,0,print\n", ["", "mask", "print"]),
+        ("score;species\n1;bonafide\n2;mask\n", ["", "mask"]),
+    ],
+)
+def test_lists_as_they_are_written(text, attack, tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text(text)
+    assert read_presentations(path).attack == attack
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("score,label\n1,1\n2,0\n", [], "the class is '1'"),
+        ("a,b\n1,2\n", [], "0 columns of scores"),
+        ("score,attack\n1,\n2,mask\n", ["--scores", "scor"], "no column 'scor'"),
+        ("score,attack\nx,\n2,mask\n", [], "line 2: the score is 'x'"),
+        ("score,attack\n1\n2,mask\n", [], "line 2: 1 cells; expected 2"),
+        ("score,name\n1,x\n2,y\n", [], "does not mark attack presentations"),
+        ("distance,attack\n1,\n2,mask\n", ["--kind", "similarity"], "expected one kind"),
+        ("score,attack\n1,\n2,mask\n", ["--confidence", "0.9"], "needs --interval"),
+        ("score,attack\n1,\n2,mask\n3,Mask\n", [], "different in case or spaces alone"),
+    ],
+)
+def test_wrong_input_is_named(text, options, said, tmp_path, capsys):
+    path = tmp_path / "list.csv"
+    path.write_text(text)
+    assert main(["pad", str(path), *options]) == 2
+    assert said in capsys.readouterr().err

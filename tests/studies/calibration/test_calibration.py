@@ -1,0 +1,460 @@
+"""Calibration against the slow twins and scikit-learn: Cllr, decision costs, calibrators."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import naive
+import naive_calibration as twin
+import numba
+import numpy as np
+import pytest
+import strategies
+from hypothesis import example, given, settings, strategies as st
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.scores import blocks
+from bioeval.studies.calibration import calibrator
+from bioeval.studies.calibration.calibration import LOG_ODDS
+
+PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
+
+
+def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Genuine and impostor scores of an all-against-all matrix, in the user's units."""
+    other = ~np.eye(len(scores.values), dtype=bool)
+    mates = scores.probe_labels[:, None] == scores.gallery_labels
+    return scores.values[mates & other], scores.values[~mates]
+
+
+@pytest.fixture(scope="module")
+def people() -> be.Scores:
+    """Similarities of 12 subjects, rounded so that there are ties."""
+    found = be.simulate(
+        12, 3, model="gaussian-scores", kind="similarity", d_prime=1.5, random_state=4
+    )
+    return be.Scores(np.round(found.values.astype(float), 1), found.probe_labels, kind="similarity")
+
+
+@given(strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled")))
+def test_ratios_are_those_of_the_definition(case):
+    scores = be.Scores(**case.scores())
+    genuine, impostor = naive.attempts_single(**case.naive())
+    found = be.calibration(scores, PRIORS, costs=COSTS)
+    assert (found.genuine_attempts, found.impostor_attempts) == (len(genuine), len(impostor))
+    names = ("cllr", "min_cllr", "calibration_loss", "act_dcf", "min_dcf")
+    if not genuine or not impostor:
+        assert all(np.isnan(found[name]).all() for name in names)
+        return
+    close = dict(rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(found.cllr, twin.cllr(genuine, impostor), **close)
+    np.testing.assert_allclose(found.min_cllr, twin.min_cllr(genuine, impostor), **close)
+    for name, expected in (("act_dcf", twin.act_dcf), ("min_dcf", twin.min_dcf)):
+        values = [expected(genuine, impostor, prior, COSTS) for prior in PRIORS]
+        np.testing.assert_allclose(found[name], values, err_msg=name, **close)
+    k = 17
+    np.testing.assert_allclose(
+        found.ece[k], twin.cross_entropy(genuine, impostor, LOG_ODDS[k]), **close
+    )
+    llr = found.llr.values[101:104]
+    for name, values in (("genuine_above", genuine), ("impostor_above", impostor)):
+        expected = [np.mean(np.array(values, dtype=float) > x) for x in llr]
+        np.testing.assert_allclose(found[name][101:104], expected, atol=1e-15)
+
+
+@settings(max_examples=strategies.examples_of(60))
+@given(data=st.data())
+def test_primary_cost_is_that_of_its_parts(data):
+    drawn = strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled"))
+    case = data.draw(drawn)
+    scores = be.Scores(**case.scores())
+    of_probe = np.array(data.draw(st.lists(
+        st.sampled_from("ab"), min_size=scores.shape[0], max_size=scores.shape[0]
+    )))  # fmt: skip
+    rows = naive.read(**case.naive()).rows
+    parts = [
+        tuple(
+            [-float(c.distance) for i, row in enumerate(rows) for c in row
+             if c.mate is mate and (value is None or of_probe[i] == value)]
+            for mate in (True, False)
+        )
+        for value in (None, "a", "b")
+    ]  # fmt: skip
+    scores.probe_meta = {"language": of_probe}
+    for equalise, some in ((None, parts[:1]), ("language", parts[1:])):
+        found = be.calibration(scores, PRIORS, costs=COSTS, equalise=equalise)
+        if not (any(g for g, _ in some) and any(i for _, i in some)):
+            assert np.isnan(found.c_primary) and np.isnan(found.min_c_primary)
+            continue
+        expected = np.mean([twin.primary(some, prior, COSTS) for prior in PRIORS], axis=0)
+        np.testing.assert_allclose([found.c_primary, found.min_c_primary], expected, rtol=1e-11)
+
+
+def test_primary_cost_by_hand():
+    """Prior 0.5, so accepted from 0 on: FRR 1/4, FAR 1/4; by language (0 + 1)/2, (1/3 + 0)/2."""
+    scores = be.Scores(
+        [[3, 1], [1, -1], [2, -2], [-1, -3]], [7, 7, 7, 7], [7, 8], kind="llr",
+        probe_meta={"language": ["x", "x", "x", "y"]},
+    )  # fmt: skip
+    plain = be.calibration(scores, [0.5])
+    assert plain.c_primary == 1 / 2 == plain.min_c_primary
+    even = be.calibration(scores, [0.5], equalise="language")
+    assert even.c_primary == pytest.approx(1 / 2 + 1 / 6)
+    assert even.min_c_primary == pytest.approx(1 / 3)  # from -1 on: no miss, (2/3 + 0)/2
+    with pytest.raises(be.DataError, match="'speaker'"):
+        be.calibration(scores, [0.5], equalise="speaker")
+    pairs = be.Scores.from_pairs([1.0, -1.0], [True, False], kind="llr")
+    with pytest.raises(be.DataError, match="a list of pairs has no metadata"):
+        be.calibration(pairs, [0.5], equalise="language")
+
+
+@given(strategies.matrices(dtypes=("float64",), masks=("none", "alone")))
+def test_other_kinds_have_the_minima_alone(case):
+    found = be.calibration(be.Scores(**case.scores()), PRIORS)
+    genuine, impostor = (
+        [-naive.sign_of(case.kind) * x for x in side]
+        for side in naive.attempts_single(**case.naive())
+    )
+    assert "cllr" not in found and "act_dcf" not in found
+    if genuine and impostor:
+        np.testing.assert_allclose(
+            found.min_cllr, twin.min_cllr(genuine, impostor), rtol=1e-11, atol=1e-12
+        )
+        expected = [twin.min_dcf(genuine, impostor, prior, (1.0, 1.0)) for prior in PRIORS]
+        np.testing.assert_allclose(found.min_dcf, expected, rtol=1e-11)
+
+
+def test_blocks_are_those_of_isotonic_regression(people):
+    genuine, impostor = listed(people)
+    x = np.concatenate([genuine, impostor])
+    y = np.concatenate([np.ones(len(genuine)), np.zeros(len(impostor))])
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(x, y)
+    shift = math.log(len(genuine) / len(impostor))
+    calibrator = be.Calibrator("pav", ends="raw").fit(people)
+    new = np.linspace(-4, 5, 60)
+    with np.errstate(divide="ignore"):
+        p = np.clip(fitted.predict(new), 0, 1)
+        expected = np.log(p) - np.log1p(-p) - shift
+    given_ = be.Scores(new.reshape(6, 10), range(6), range(10), kind="similarity")
+    np.testing.assert_allclose(calibrator.transform(given_).values.ravel(), expected, atol=1e-9)
+    found = be.calibration(calibrator.transform(people))
+    np.testing.assert_allclose(found.cllr, found.min_cllr, atol=1e-12)
+    np.testing.assert_allclose(found.min_cllr, twin.min_cllr(genuine.tolist(), impostor.tolist()))
+    assert (np.diff(found.pav_llr) < 0).all()
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.03])
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_the_logistic_map_is_that_of_scikit_learn(people, prior, kind):
+    sign = 1 if kind == "similarity" else -1
+    scores = be.Scores(sign * people.values, people.probe_labels, kind=kind)
+    genuine, impostor = listed(scores)
+    weights = [prior / len(genuine)] * len(genuine) + [(1 - prior) / len(impostor)] * len(impostor)
+    classes = [1] * len(genuine) + [0] * len(impostor)
+    x = np.concatenate([genuine, impostor])[:, None]
+    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(x, classes, weights)
+    found = be.Calibrator(prior=prior).fit(scores)
+    offset = expected.intercept_[0] - math.log(prior / (1 - prior))
+    np.testing.assert_allclose([found.slope_, found.offset_], [expected.coef_[0, 0], offset], 1e-6)
+    assert not found.separable_
+    made = found.transform(scores)
+    np.testing.assert_allclose(made.values, found.slope_ * scores.values + found.offset_)
+    assert made.kind == "llr" and made.probe_labels is scores.probe_labels
+
+
+def test_a_fit_that_begins_in_a_sample_ends_at_the_same_place(people, monkeypatch):
+    expected = be.Calibrator().fit(people)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 1)  # a row a block, of which one in four
+    sampled = []
+    at = calibrator._Loss.at
+    monkeypatch.setattr(
+        calibrator._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
+    )
+    found = be.Calibrator().fit(people)
+    assert sampled[0] == 4 and sampled[-1] == 1
+    close = dict(rtol=1e-8)
+    np.testing.assert_allclose(found.slope_, expected.slope_, **close)
+    np.testing.assert_allclose(found.offset_, expected.offset_, **close)
+
+
+def test_separable_classes_are_penalised_with_a_warning():
+    labels = [1, 1, 1, 2, 2, 2]
+    mates = np.equal.outer(labels, labels)
+    rng = np.random.default_rng(0)
+    values = np.where(mates, 10.0, 0.0) + rng.random((6, 6))
+    scores = be.Scores(values, labels, kind="similarity")
+    with pytest.warns(BioevalWarning, match="separable"):
+        found = be.Calibrator().fit(scores)
+    genuine, impostor = listed(scores)
+    x = np.concatenate([genuine, impostor])
+    z = ((x - x.mean()) / x.std())[:, None]
+    weights = [0.5 / len(genuine)] * len(genuine) + [0.5 / len(impostor)] * len(impostor)
+    classes = [1] * len(genuine) + [0] * len(impostor)
+    expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
+    np.testing.assert_allclose(found.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
+    assert found.separable_
+    # Raw isotonic regression has infinite ends, and a finite value or none between them.
+    pav = be.Calibrator("pav", ends="raw").fit(scores)
+    new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
+    ratios = pav.transform(new).values[0]
+    assert ratios[:2].tolist() == [-np.inf] * 2 and ratios[3:].tolist() == [np.inf] * 2
+    assert np.isfinite(ratios[2])
+    # 12 genuine attempts above 18 others, and one of each class added at each end.
+    ratios = be.Calibrator("pav").fit(scores).transform(new).values[0]
+    top, bottom = math.log(13 / 1 * 18 / 12), math.log(1 / 19 * 18 / 12)
+    np.testing.assert_allclose(ratios[[0, 1, 3, 4]], [bottom, bottom, top, top])
+
+
+@pytest.mark.parametrize("ends", ["laplace", "raw"])
+@given(case=strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
+@example(
+    case=strategies.Case(np.diag([5e-324, 0, 0], -1), [7, -3, 7, -3], None, "distance", "raise")
+)
+def test_pav_is_monotone_and_never_nan(case, ends):
+    scores = be.Scores(**case.scores())
+    genuine, impostor = naive.attempts_single(**case.naive())
+    if not genuine or not impostor:
+        with pytest.raises(DataError, match="both classes"):
+            be.Calibrator("pav", ends=ends).fit(scores)
+        return
+    fitted = be.Calibrator("pav", ends=ends).fit(scores)
+    x = np.sort([*np.linspace(-10, 10, 41), -np.inf, np.inf, -1e308, 1e308, *genuine, *impostor])
+    new = be.Scores(x[None], [0], range(len(x)), kind=case.kind)
+    ratios = fitted.transform(new).values[0]
+    assert not np.isnan(ratios).any()
+    assert ends == "raw" or np.isfinite(ratios).all()
+    steps = -naive.sign_of(case.kind) * (
+        ratios[1:] - np.nan_to_num(ratios[:-1], posinf=1e9, neginf=-1e9)
+    )
+    assert (steps[np.isfinite(ratios[1:])] >= -1e-9).all()
+    # At the training scores it is the isotonic regression.
+    sign = -naive.sign_of(case.kind)
+    sides = [[sign * s for s in side] for side in (genuine, impostor)]
+    expected = twin.pav_ratios(*sides, laplace=ends == "laplace")
+    every = [*genuine, *impostor]
+    at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
+    np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-322, 1.0, 1e308])
+def test_pav_is_linear_between_blocks_of_any_distance(unit):
+    train = be.Scores.from_pairs(
+        np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity"
+    )
+    found = be.Calibrator("pav", ends="raw").fit(train)
+    new = np.array([-1, -0.5, 0, 0.5, 0.75, 1]) * unit
+    ratios = found.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
+    # Posteriors 0, 1/2, 1/2, 1; in the middle of 0.5 and 1 they are in the middle, 3/4.
+    np.testing.assert_allclose(ratios, [-np.inf, 0, 0, 0, math.log(3), np.inf], atol=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases(2)
+def test_pav_costs_a_finite_amount_on_new_data(seed):
+    """A raw end costs infinitely much as soon as one attempt of other people lies beyond it."""
+    train, new = (be.simulate(30, 3, random_state=i) for i in (2 * seed, 2 * seed + 1))
+    sides = [naive.attempts_single(x.values, x.probe_labels, kind=x.kind) for x in (train, new)]
+    ratios = be.Calibrator("pav").fit(train).transform(new)
+    assert np.isfinite(be.calibration(ratios).cllr)
+    expected = twin.pav_ratios(*([-x for x in side] for side in sides[0]), laplace=True)
+    posterior = be.Calibrator("pav").fit(train)
+    found = dict(zip(-posterior.knots_, posterior.ratios_, strict=True))
+    np.testing.assert_allclose([expected[x] for x in found], list(found.values()), atol=1e-9)
+
+
+def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people):
+    calibrator = be.Calibrator("logistic", prior=0.2)
+    again = clone(calibrator)
+    assert again.get_params() == {"method": "logistic", "prior": 0.2, "ends": "laplace"}
+    with pytest.raises(DataError, match="not fitted"):
+        again.transform(people)
+    again.fit(people)
+    with pytest.raises(DataError, match="are distances, and the training scores were similarities"):
+        again.transform(be.Scores(people.values, people.probe_labels))
+    with pytest.raises(DataError, match="prior"):
+        be.Calibrator(prior=1)
+    with pytest.raises(DataError, match="'logistic', 'pav'"):
+        be.Calibrator("isotonic")
+    with pytest.raises(DataError, match="ends is 'finite'; expected one of 'laplace', 'raw'"):
+        be.Calibrator("pav", ends="finite")
+    with pytest.raises(DataError, match="all 30 scores .* are equal"):
+        be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))
+    values = people.values.copy()
+    values[0, 1] = np.nan
+    with pytest.raises(DataError, match="1 NaN, the first at row 0, column 1"):
+        be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="similarity"))
+    with pytest.raises(ProtocolError, match="order"):
+        be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="order", nan="reject"))
+    upside_down = be.Scores(-people.values, people.probe_labels, kind="similarity")
+    with pytest.warns(BioevalWarning, match="turns their order round"):
+        be.Calibrator().fit(upside_down)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"priors": [0.0]}, "priors is"),
+        ({"priors": "many"}, "priors is"),
+        ({"priors": [0.5, 0.5]}, "each prior once"),
+        ({"costs": (1, 0)}, "costs is"),
+    ],
+)
+def test_bad_options_are_refused(people, options, message):
+    with pytest.raises(DataError, match=message):
+        be.calibration(people, **options)
+
+
+def test_infinite_ratios_cost_what_they_say():
+    """A rejected comparison is a ratio of -inf: infinitely wrong where it is genuine."""
+    values = [[0.0, np.nan, -1.0], [2.0, 0.0, -np.inf], [-1.0, -2.0, 0.0]]
+    scores = be.Scores(values, ["a", "a", "b"], kind="llr", nan="reject")
+    found = be.calibration(scores)
+    assert found.cllr == np.inf and np.isfinite(found.min_cllr)
+    assert "1 genuine attempt with a ratio of -inf" in found.attrs["warnings"]
+    right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
+    np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
+
+
+def test_pairs_and_templates_and_threads(people):
+    genuine, impostor = listed(people)
+    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
+    found = be.calibration(ratios)
+    pairs = be.Scores.from_pairs(
+        np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
+    )
+    np.testing.assert_allclose(be.calibration(pairs).cllr, found.cllr)
+    multi = be.calibration(ratios, templates="multi", fusion="mean")
+    assert multi.genuine_attempts == 36 and multi.attrs["fusion"] == "mean"
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    assert be.calibration(ratios).identical(found)
+    numba.set_num_threads(1)
+    line = be.Calibrator().fit(pairs)
+    np.testing.assert_allclose(line.slope_, be.Calibrator().fit(ratios).slope_)
+    assert line.transform(pairs).layout == "pairs"
+
+
+def test_in_folds_nothing_is_learnt_from_the_test_part(people):
+    folds = be.partition.SubjectKFold(3)
+    found = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=("fixed", 0.0))
+    subjects = np.unique(people.probe_labels)
+    for k, test in enumerate(np.array_split(subjects, 3)):
+        inside = np.isin(people.probe_labels, test)
+        train, held = (people.select(which, which) for which in (~inside, inside))
+        ratios = be.Calibrator().fit(train).transform(held)
+        alone = be.calibration(ratios, [0.5])
+        np.testing.assert_allclose(found.cllr[0, k], alone.cllr)
+        np.testing.assert_allclose(found.min_cllr[0, k], alone.min_cllr)
+        np.testing.assert_allclose(2 * found.hter[0, k], alone.act_dcf[0])
+    assert found.attrs["kind"] == "llr" and "Calibrator" in found.attrs["origin"]
+    listed_ = be.Scores.from_pairs(*_as_pairs(people), kind="similarity")
+    steps = be.partition.SampleKFold(3, shuffle=True, random_state=0, stratify=None)
+    by_pair = be.cross_evaluate(listed_, steps, estimator=be.Calibrator(), threshold="eer")
+    assert np.isfinite(by_pair.cllr).all() and by_pair.attrs["sizes_are_of"] == "pairs"
+    with pytest.raises(DataError, match="y is given with Scores"):
+        be.cross_evaluate(people, folds, estimator=be.Calibrator(), y=people.probe_labels)
+
+
+def _as_pairs(scores):
+    genuine, impostor = listed(scores)
+    return np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor)
+
+
+def test_ratios_are_similarities_everywhere_else(people, tmp_path):
+    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
+    for task in (be.verification, be.open_set, be.closed_set):
+        one, other = task(ratios), task(people)
+        assert one.attrs.pop("kind") == "llr" and other.attrs.pop("kind") == "similarity"
+        one.attrs.pop("fingerprint"), other.attrs.pop("fingerprint")
+        assert one.identical(other)
+    be.save(ratios, tmp_path / "ratios.npz")
+    assert be.load(tmp_path / "ratios.npz").kind == "llr"
+
+
+@pytest.mark.slow
+def test_a_result_survives_netcdf(people, tmp_path):
+    import xarray as xr
+
+    found = be.calibration(be.Calibrator().fit_transform(people))
+    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(found)
+
+
+@pytest.mark.slow
+def test_the_command(people, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    be.save(people, "people.npz")
+    options = ["--calibrate", "logistic", "--train", "people.npz", "--priors", "0.5,0.01"]
+    assert main(["calibration", "people.npz", *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["systems"]["people, calibrated"]
+    expected = be.calibration(be.Calibrator().fit_transform(people), [0.5, 0.01])
+    assert found["cllr"] == expected.cllr and found["act_dcf"]["0.01"] == expected.act_dcf[1]
+    assert main(["calibration", "people.npz", "--calibrate", "pav", "--save", "llr.npz"]) == 0
+    assert "has learnt from the scores that it calibrates" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert be.load("llr.npz").kind == "llr"
+    finite = be.load("llr.npz").values
+    raw = ["--calibrate", "pav", "--ends", "raw", "--save", "raw.npz"]
+    assert main(["calibration", "people.npz", *raw]) == 0
+    assert np.isfinite(finite).all() and np.isinf(be.load("raw.npz").values).any()
+    capsys.readouterr()
+    assert main(["calibration", "people.npz", "--calibrate", "logistic", "--ends", "raw"]) == 2
+    assert "--ends needs --calibrate pav" in capsys.readouterr().err
+    assert main(["calibration", "people.npz", "--train", "people.npz"]) == 2
+    assert "--train needs --calibrate" in capsys.readouterr().err
+    assert main(["calibration", "people.npz", "--priors", "2"]) == 2
+    assert "--priors" in capsys.readouterr().err
+    assert main(["calibration", "people.npz", *options, "--out", "found", "--plots"]) == 0
+    names = {file.name for file in (tmp_path / "found").iterdir()}
+    assert {"results.nc", "table.txt", "reliability.png", "tippett.png"} <= names
+    assert {"empirical-cross-entropy.png", "bayes-error.png"} <= names
+
+
+@pytest.mark.slow
+def test_plots_draw_the_arrays_of_the_result(people):
+    found = be.calibration(be.Calibrator().fit_transform(people))
+    display = be.plot.bayes_error(found)
+    np.testing.assert_array_equal(display.lines_["actual"].get_ydata(), found.bayes_error)
+    np.testing.assert_array_equal(display.lines_["minimum"].get_ydata(), found.min_bayes_error)
+    display = be.plot.empirical_cross_entropy({"a": found, "b": be.calibration(people)})
+    np.testing.assert_array_equal(display.lines_["a, actual"].get_ydata(), found.ece)
+    assert set(display.lines_) == {"a, actual", "a, minimum", "b, minimum"}
+    display = be.plot.tippett(found)
+    np.testing.assert_allclose(display.lines_["impostor"].get_xdata(), found.llr / math.log(10))
+    display = be.plot.reliability(found, prior=0.1)
+    x, y = display.lines_[""].get_data()
+    shift = math.log(0.1 / 0.9)
+    np.testing.assert_allclose(x[-1], 1 / (1 + math.exp(-found.pav_high[0] - shift)))
+    assert (np.diff(y) >= 0).all() and y[-1] == 1
+    with pytest.raises(DataError, match="cllr"):
+        be.plot.reliability(be.calibration(people))
+
+
+def test_files_keep_ratios_or_refuse_them(people, tmp_path):
+    """A column of a list is called llr; a BEE matrix has no word for them."""
+    genuine, impostor = listed(people)
+    pairs = be.Scores.from_pairs(
+        np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
+    )
+    be.save(pairs, tmp_path / "ratios.csv")
+    assert be.load(tmp_path / "ratios.csv").kind == "llr"
+    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
+    with pytest.raises(DataError, match="holds distances or similarities"):
+        be.save(ratios, tmp_path / "ratios.mtx")
+
+
+def test_progress_is_that_of_each_sweep():
+    scores = be.simulate(40, 4, random_state=1)
+    seen: list[tuple[int, int]] = []
+    found = be.calibration(scores, progress=lambda *rows: seen.append(rows))
+    assert found.identical(be.calibration(scores))
+    assert {total for _, total in seen} == {160} and seen[-1] == (160, 160)
+    assert sum(done == 160 for done, _ in seen) == 3

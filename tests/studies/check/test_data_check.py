@@ -1,0 +1,661 @@
+"""Checks of data: each fault is found where it is planted, and nothing is found in sound data."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from strategies import examples_of
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.__main__ import main
+from bioeval.studies.check import kernel as data_scan
+from bioeval.studies.check.counts import scan
+
+WHO = np.repeat(np.arange(40), 4)
+TARGETS = (0.1,)
+SOUND = {"samples", "layout", "labels", "names", "metadata", "people"} | {
+    "failed", "sentinels", "duplicates", "zero-distance", "symmetry", "kind", "ties",
+    "label-errors",
+}  # fmt: skip
+
+
+def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    templates = 2 * rng.normal(size=(len(who), 6))[who] + rng.normal(size=(len(who), 6))
+    return np.linalg.norm(templates[:, None] - templates[None], axis=2)
+
+
+def checked(values: Any, labels: Any = WHO, gallery: Any = None, **options: Any) -> Any:
+    return be.check_data(be.Scores(values, labels, gallery, **options), far_targets=TARGETS)
+
+
+def faults(found: Any) -> dict[str, str]:
+    return {x.check: x.severity for x in found if x.severity != "ok"}
+
+
+@pytest.mark.slow
+def test_sound_data_have_no_finding():
+    d = distances()
+    for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
+        found = checked(values, kind=kind)
+        assert faults(found) == {}, str(found)
+        assert {x.check for x in found} == SOUND
+        assert not found.misleads
+    rest = np.arange(160) % 4 > 0
+    against = checked(d[::4, rest], WHO[::4], WHO[rest])
+    assert faults(against) == {}
+    assert "symmetry" not in {x.check for x in against}
+    embedded = np.random.default_rng(1).normal(size=(40, 8))[WHO]
+    embedded = embedded + 0.5 * np.random.default_rng(2).normal(size=embedded.shape)
+    for limit in (1, 1 << 30):  # streamed, and as a matrix
+        scores = be.Scores.from_embeddings(embedded, WHO, metric="l2", memory_limit=limit)
+        assert faults(be.check_data(scores, far_targets=TARGETS)) == {}
+
+
+def test_samples():
+    found = checked(distances()[:159, :159], WHO[:159])["samples"]
+    assert found.message == "40 subjects with 3 to 4 templates each (median 4)"
+    alone = checked(distances()[:157, :157], WHO[:157])["samples"]
+    assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
+    single = checked(distances()[::4, ::4], WHO[::4])
+    assert single["samples"].severity == "error" and "one template" in single["samples"].message
+    unenrolled_probes = checked(distances()[:80, 80:], [str(x) for x in WHO[:80]], WHO[80:])[
+        "samples"
+    ]
+    assert unenrolled_probes.severity == "error" and "<U" in unenrolled_probes.remedy
+    one = checked(distances()[:4, :4], WHO[:4])["samples"]
+    assert one.severity == "error" and "FAR is not defined" in one.message
+    some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
+    assert some.severity == "ok" and "40 probes of subjects that are not enrolled" in some.message
+
+
+def test_layout():
+    assert checked(distances()[:, ::4], WHO, WHO[::4])["layout"].severity == "note"
+    same = checked(distances(), WHO, WHO)
+    assert same["layout"].severity == "warning" and "leave" in same["layout"].remedy
+    assert same["zero-distance"].severity == "warning"  # a template compared with itself
+    uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
+    assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("\u00e9va", "e\u0301va", ("'\\xe9va'", "'e\\u0301va'")),
+        ("ann", "ann\u200b", ("'ann'", "'ann\\u200b'")),
+        ("ann", "\ufeffann", ("'ann'", "'\\ufeffann'")),
+        ("ann", "a\xadnn", ("'ann'", "'a\\xadnn'")),
+        ("ann b", "ann\xa0b", ("'ann b'", "'ann\\xa0b'")),
+        ("7", "007", ("'7'", "'007'")),
+        ("0", "00", ("'0'", "'00'")),
+    ],
+)
+def test_labels_that_look_alike(one, other, shown):
+    labels = np.array([one, one, other, other, "zoe", "zoe"])
+    found = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
+    assert (found.severity, found.count) == ("warning", 1)
+    assert set(found.where.split(" and ")) == set(shown)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("7", "70"), ("a07", "a7"), ("e", "\u00e9"), ("-7", "7")]
+)
+def test_labels_that_differ(one, other):
+    labels = np.array([one, other])
+    found = be.check_data(be.Scores(np.eye(2), labels), read_scores=False)["labels"]
+    assert found.severity == "ok"
+
+
+def test_the_same_list_of_labels_on_both_sides_is_no_fault():
+    """The scores on the diagonal say whether the templates are the same."""
+    both = np.concatenate([WHO, WHO])
+    others = be.Scores(distances(1, both)[:160, 160:], WHO, WHO)
+    assert be.check_data(others, far_targets=TARGETS)["layout"].severity == "ok"
+    unread = be.check_data(others, far_targets=TARGETS, read_scores=False)["layout"]
+    assert unread.severity == "note"
+    # With one template a subject but for two, a mate of one's own is nearest anyway.
+    few = np.r_[np.arange(30), 0, 1]
+    single = be.Scores(distances(2, np.concatenate([few, few]))[:32, 32:], few, few)
+    assert be.check_data(single, far_targets=TARGETS)["layout"].severity == "ok"
+
+
+def test_labels():
+    names = np.array([f"p{x}" for x in WHO], dtype=object)
+    assert checked(distances(), names)["labels"].severity == "ok"
+    names[5] = "P1 "
+    found = checked(distances(), names)["labels"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "'p1' and 'P1 '")
+    names[5:9] = "unknown"
+    found = checked(distances(), names)["labels"]
+    assert (found.severity, found.count, found.where) == ("warning", 8, "'unknown'")
+
+
+def test_names_and_metadata():
+    names = [f"{i}.png" for i in range(160)]
+    assert checked(distances(), probe_meta={"file": names})["names"].severity == "ok"
+    names[7] = "3.png"
+    found = checked(distances(), probe_meta={"file": names})["names"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "'3.png' (rows 3, 7)")
+    both = be.Scores(
+        distances()[:80, 80:], WHO[:80], WHO[:80],
+        probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
+    )  # fmt: skip
+    assert be.check_data(both.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
+    session = {"session": np.arange(160) % 2}
+    assert checked(distances(), probe_meta=session)["metadata"].severity == "note"
+    assert checked(distances(), probe_meta=session, exclude="session")["metadata"].severity == "ok"
+    assert (
+        checked(distances(), probe_meta={"session": np.arange(160) % 4})["metadata"].severity
+        == "ok"
+    )  # no two of a subject in one session
+
+
+def test_people():
+    scores = be.Scores(distances(), WHO)
+
+    def people(*targets: float) -> Any:
+        return be.check_data(scores, far_targets=targets, read_scores=False)["people"]
+
+    pairs = 40 * 39 // 2  # of people, each once
+    assert people(30 / pairs).severity == "ok"
+    assert people(29.9 / pairs).severity == "note"
+    assert people(3 / pairs).severity == "note"
+    few = people(0.1, 2.9 / pairs)
+    assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
+    few = people(0.0001)
+    assert "at least 246 people with 30,000 pairs (rule of 3)" in few.remedy
+    assert "at least 78 people with 3,000 pairs (rule of 30)" in people(0.01).remedy
+    nine = checked(distances()[:36, :36], WHO[:36])["people"]
+    assert nine.severity == "note" and "fewer than 10 people" in nine.message
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_failed_and_infinite(kind):
+    values = distances() if kind == "distance" else -distances()
+    values[3, 5] = values[9, 2] = np.nan
+    found = checked(values, kind=kind)["failed"]
+    assert (found.severity, found.count) == ("error", 2)
+    assert found.where == "row 3, column 5, row 9, column 2"
+    assert checked(values, kind=kind, nan="exclude")["failed"].severity == "note"
+    values[4] = np.nan
+    assert checked(values, kind=kind, nan="reject")["failed"].where.startswith("all of row 4")
+    values = distances() if kind == "distance" else -distances()
+    values[3, 5] = np.inf if kind == "distance" else -np.inf
+    assert checked(values, kind=kind)["failed"].severity == "note"
+    assert (
+        checked(-values, kind="similarity" if kind == "distance" else "distance")["failed"].severity
+        == "note"
+    )
+    values[3, 5] *= -1
+    assert checked(values, kind=kind)["failed"].severity == "warning"
+    values = distances()
+    np.fill_diagonal(values, np.nan)
+    assert checked(values)["failed"].severity == "ok"
+
+
+def test_sentinels():
+    for at in (np.s_[7], np.s_[:, 7]):
+        values = distances()
+        values[at] = -1
+        found = checked(values)["sentinels"]
+        assert found.severity == "error" and found.count == 1
+        assert found.where == ("row 7" if at == 7 else "column 7")
+    values = distances()
+    values.flat[::97] = 999
+    found = checked(values)["sentinels"]
+    assert found.severity == "error" and "999" in found.message
+
+
+def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
+    """Return scores of which some, on no template in particular, are a value."""
+    values = values.copy()
+    values[np.random.default_rng(9).random(values.shape) < part] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "severity"),
+    [
+        (distances() / 20, -1.0, "error"),  # far from distances below 1
+        (distances(), -1.0, "error"),  # below 0, where no distance is
+        (np.rint(4 * distances()), -1.0, "error"),
+        (distances(), 0.0, "error"),  # no copies: their rows differ
+        (distances() + 2, 1.5, "error"),
+        (distances(), 999.0, "error"),
+        (distances(), 1.2 * distances().max(), "warning"),
+        (distances(), distances().max(), "note"),  # as where scores are cut off
+    ],
+    ids=["far", "negative", "integers", "zero", "accepted", "rejected", "apart", "cut"],
+)
+@pytest.mark.cases(1)
+def test_values_that_many_share_at_either_end(values, value, severity):
+    found = checked(scattered(values, value))["sentinels"]
+    assert found.severity == severity and f"the score {value:.6g}," in found.message
+    ordinary = checked(values)["sentinels"]
+    assert ordinary.severity == "ok"
+    pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
+    listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
+    assert (listed.severity, listed.message.partition(" have ")[2]) == (
+        severity, found.message.partition(" have ")[2],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [1.0, 1.4, 7.0, -1.0, 0.0])
+def test_values_that_many_share_at_either_end_of_similarities(value):
+    values = np.exp(-distances() / 4) * 0.8 + 0.05
+    assert checked(values, kind="similarity")["sentinels"].severity == "ok"
+    found = checked(scattered(values, value), kind="similarity")["sentinels"]
+    accepted = value >= 1
+    assert found.severity == "error" if accepted or value < 0 else "warning"
+    assert f"the score {value:g}," in found.message
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
+    """As of fingers in BSSR1: many scores near 0, and -1 next to them."""
+    rng = np.random.default_rng(3)
+    same = np.arange(30)[:, None] // 2 == np.arange(30) // 2
+    values = np.where(same, rng.integers(20, 200, (30, 30)), rng.poisson(4, (30, 30))).astype(float)
+
+    def found(values, kind="similarity"):
+        made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
+        made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
+        return be.check_data(made)["sentinels"], be.verification(made).warnings
+
+    assert found(values)[0].severity == "ok"
+    one, warnings = found(scattered(values, -1.0))
+    assert one.severity == "warning" and "score -1, the only value below 0" in one.message
+    assert "if comparisons failed" in one.remedy and "score -1, the only" in warnings
+    assert found(scattered(values, -1.0), "llr")[0].severity == "ok"
+
+
+def test_both_ends_at_once_and_ordinary_ends():
+    both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
+    found = checked(both)["sentinels"]
+    assert found.severity == "error"
+    assert "the score -1," in found.message and "the score 999," in found.message
+    one_person = np.where(WHO[:, None] == WHO, np.minimum(distances(), 2.0), distances())
+    assert checked(one_person)["sentinels"].severity == "ok"  # ties of genuine scores
+    clipped = np.clip(distances() / 8, 0.4, 1)
+    assert checked(clipped)["sentinels"].severity in ("ok", "note")
+    assert checked(distances(), WHO, WHO)["sentinels"].severity == "ok"  # zeros with themselves
+
+
+def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
+    """Return distances where a template is a copy of another."""
+    values = values.copy()
+    values[other] = values[one]
+    values[:, other] = values[:, one]
+    values[one, other] = values[other, one] = values[other, other] = 0
+    return values
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
+@pytest.mark.cases(1)
+def test_copies_under_one_label_and_under_two(fill):
+    same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
+    for values in (same, other):
+        np.fill_diagonal(values, fill)
+    found = checked(same)["duplicates"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "rows 4, 6")
+    assert checked(same)["zero-distance"].severity == "warning"
+    found = checked(other)
+    assert found["duplicates"].severity == "error" and "1 and 15" in found["duplicates"].message
+    zero = found["zero-distance"]
+    assert (zero.severity, zero.count) == ("error", 2)
+    assert zero.where == "row 4, column 60 (1, 15), row 60, column 4 (15, 1)"
+    assert found.misleads
+    # Of similarities the largest.
+    assert checked(1 - other, kind="similarity")["duplicates"].severity == "error"
+    three = copied(copied(distances(), 4, 60), 4, 90)
+    three[60, 90] = three[90, 60] = 0
+    assert checked(three)["duplicates"].where == "rows 4, 60, 90"
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity", "cosine"])
+@pytest.mark.parametrize("off", [1e-4, 1e-5])
+def test_near_copies_under_two_labels(kind, off):
+    rng = np.random.default_rng(0)
+    x = 2 * rng.normal(size=(40, 6))[WHO] + rng.normal(size=(160, 6))
+    usual = np.median(distances()[WHO[:, None] != WHO])
+    step = rng.normal(size=6)
+    x[60] = x[4] + off * usual * step / np.linalg.norm(step)
+    if kind == "cosine":
+        scores = be.Scores.from_embeddings(x, WHO, metric="cosine")
+    else:
+        values = np.linalg.norm(x[:, None] - x[None], axis=2)
+        values = values if kind == "distance" else 1 - values / 40
+        scores = be.Scores(values, WHO, kind=kind)
+    found = be.check_data(scores, far_targets=TARGETS)
+    assert found.misleads
+    assert (found["zero-distance"].severity, found["zero-distance"].count) == ("error", 2)
+    assert "row 4, column 60 (1, 15)" in found["zero-distance"].where
+    assert (found["duplicates"].severity, found["duplicates"].where) == ("error", "rows 4, 60")
+    assert "1 and 15" in found["duplicates"].message
+    x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
+    scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
+    found = be.check_data(scores, far_targets=TARGETS)
+    assert not found.misleads and found["zero-distance"].severity == "ok"
+
+
+@pytest.mark.slow
+def test_near_by_chance_is_no_copy():
+    """On a line, or in a plane, some of many templates of two people are as near as copies."""
+    for dimensions in (1, 2):
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            x = 2 * rng.normal(size=(40, dimensions))[WHO] + rng.normal(size=(160, dimensions))
+            found = checked(np.linalg.norm(x[:, None] - x[None], axis=2))
+            assert found["zero-distance"].severity == found["duplicates"].severity == "ok"
+
+
+def test_the_similarity_of_a_copy_is_not_known_beyond_1():
+    values = 100 - 10 * distances()
+    values[4, 60] = values[60, 4] = 1
+    found = checked(values, kind="similarity")["zero-distance"]
+    assert found.severity == "ok" and "not known" in found.message
+    genuine = WHO[:, None] == WHO
+    listed = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
+    found = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
+    assert found.severity == "ok" and "not known" in found.message
+
+
+def test_near_copies_without_equal_rows_are_a_warning():
+    """A probe and a gallery template of two people, or two of a list, are only near each other."""
+    values = distances()
+    values[10, 60] = 1e-4
+    against = checked(values[:80:2, 1::2], WHO[:80:2], WHO[1::2])
+    assert against["zero-distance"].severity == "ok"
+    against = checked(values[:80], WHO[:80], WHO)["zero-distance"]
+    assert (against.severity, against.count) == ("warning", 1)
+    assert against.where == "row 10, column 60 (2, 15)"
+    off = ~np.eye(160, dtype=bool)
+    genuine = WHO[:, None] == WHO
+    listed = be.Scores.from_pairs(values[off], genuine[off])
+    assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
+    values[10, 60] = -1e-4  # no copy, whatever it is
+    one = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
+    assert one.severity == "warning" and "equal" not in one.message
+
+
+def test_copies_in_a_gallery_of_its_own():
+    values = distances()[:80, 80:].copy()
+    values[:, 7] = values[:, 3]
+    found = checked(values, WHO[:80], WHO[:80])["duplicates"]
+    assert (found.severity, found.where) == ("error", "columns 3, 7")
+    gallery = np.r_[WHO[:4], WHO[:4], WHO[8:80]]
+    assert checked(values, WHO[:80], gallery)["duplicates"].severity == "warning"
+    values[9] = values[10]
+    assert checked(values, WHO[:80], gallery)["duplicates"].count == 2
+
+
+def test_a_zero_between_labels_without_a_copy():
+    values = distances()
+    values[4, 60] = values[60, 4] = 0
+    found = checked(values)
+    assert found["zero-distance"].severity == "warning"
+    assert found["duplicates"].severity == "ok"
+
+
+@pytest.mark.slow
+def test_copied_embeddings():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(40, 8))[WHO] + 0.5 * rng.normal(size=(160, 8))
+    x[60] = x[4]
+    for limit in (1, 1 << 30):
+        for metric in ("l2", "cosine"):
+            scores = be.Scores.from_embeddings(x, WHO, metric=metric, memory_limit=limit)
+            found = be.check_data(scores, far_targets=TARGETS)
+            assert found["zero-distance"].severity == "error", str(found)
+
+
+def test_symmetry():
+    values = distances()
+    values[3, 90] += 1
+    found = checked(values)["symmetry"]
+    assert (found.severity, found.count) == ("warning", 2)
+    assert "row 3, column 90" in found.where or "row 90, column 3" in found.where
+    rounding = distances() * (1 + 1e-9 * np.random.default_rng(0).random((160, 160)))
+    found = checked(rounding)
+    assert found["symmetry"].severity == "note" and "rounding" in found["symmetry"].message
+    assert "12,480 impostor pairs" in found["people"].message
+    other = distances() + np.random.default_rng(0).random((160, 160))
+    found = checked(other)
+    assert found["symmetry"].severity == "note" and "24,960" in found["people"].message
+
+
+def test_symmetry_of_cells_that_are_left_out():
+    """Of a pair that is compared in one order, the other order may hold anything."""
+    values = np.triu(distances())
+    mask = np.where(WHO[:, None] == WHO, 2, 1) * np.triu(np.ones((160, 160)), 1)
+    found = checked(values, mask=mask.astype(np.uint8))
+    assert found["symmetry"].severity == "ok" and "one direction" in found["symmetry"].message
+    assert "12,480 impostor pairs" in found["people"].message  # 16 of each of 780 pairs of people
+    both = mask + mask.T
+    both[90, 3] = 0
+    values = distances()
+    values[3, 90] += 1  # its other direction is left out
+    assert checked(values, mask=both.astype(np.uint8))["symmetry"].severity == "ok"
+    values[3, 91] += 1
+    found = checked(values, mask=both.astype(np.uint8))["symmetry"]
+    assert found.count == 2 and f"of {160 * 159 - 2:,}" in found.message
+    # An exclusion between templates of one subject leaves the other cells alone.
+    meta = {"take": np.arange(160) // 2}
+    values = distances()
+    values[0, 1] += 1
+    options = {"probe_meta": meta, "exclude": "take"}
+    assert checked(values, **options)["symmetry"].severity == "ok"
+
+
+def test_kind():
+    d = distances()
+    for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
+        found = checked(values, kind=kind)["kind"]
+        assert found.severity == "error" and other in found.remedy
+        assert "farthest from itself" in found.message
+    shuffled = WHO.copy()
+    np.random.default_rng(0).shuffle(shuffled)
+    chance = checked(d, shuffled)["kind"]
+    assert chance.severity in ("note", "warning")
+    against = checked(d[::2, 1::2], WHO[::2], WHO[1::2], kind="similarity")["kind"]
+    assert against.severity == "error"
+
+
+def test_ties():
+    coarse = checked((distances() / 4).round())["ties"]
+    assert coarse.severity == "warning" and "distinct scores" in coarse.message
+    levels = np.sort(np.random.default_rng(0).random(40))  # no steps between them
+    uneven = levels[np.searchsorted(levels * 15, distances()) % 40]
+    assert checked(uneven)["ties"].severity == "warning"
+    assert checked(distances().round(2))["ties"].severity == "note"
+    assert checked(distances().astype("float16"))["ties"].severity == "note"
+
+
+@pytest.mark.parametrize("form", ["counts", "proportions", "similarities", "roots", "float roots"])
+def test_ties_are_the_nature_of_codes(form):
+    rng = np.random.default_rng(0)
+    codes = (rng.random((40, 256)) < 0.5)[WHO] ^ (rng.random((160, 256)) < 0.2)
+    counts = (codes[:, None] ^ codes[None]).sum(axis=2)
+    values = {
+        "counts": counts, "proportions": counts / 256, "similarities": 1 - counts / 256,
+        "roots": np.sqrt(counts), "float roots": np.sqrt(counts / 256).astype(np.float32),
+    }[form]  # fmt: skip
+    kind = "similarity" if form == "similarities" else "distance"
+    found = checked(values, kind=kind)
+    assert len(np.unique(values)) < 160  # about 100 distinct scores
+    ties = found["ties"]
+    assert ties.severity == "note" and ("roots" in form) == ("square roots" in ties.message)
+    assert not found.of("warning", "error")
+
+
+def test_pairs():
+    rng = np.random.default_rng(0)
+    genuine = np.arange(400) % 2 == 0
+    values = rng.normal(size=400) + 4 - 3 * genuine
+
+    def of(values: np.ndarray, **options: Any) -> Any:
+        scores = be.Scores.from_pairs(values, genuine, **options)
+        return be.check_data(scores, far_targets=TARGETS)
+
+    assert set(faults(of(values))) <= {"people"}
+    assert of(values, kind="similarity")["kind"].severity == "error"
+    broken = values.copy()
+    broken[7] = np.nan
+    assert of(broken)["failed"].where == "pair 7"
+    broken = values.copy()
+    broken[:40] = 99
+    assert of(broken)["sentinels"].severity == "error"
+    broken = values.copy()
+    broken[1] = 0
+    assert of(broken)["zero-distance"].where == "pair 1"
+    only = be.Scores.from_pairs(values, np.ones(400))
+    assert be.check_data(only)["samples"].severity == "error"
+
+
+def test_masks_orders_cards_and_lists():
+    values = distances()
+    values[3, 5] = np.nan
+    mask = np.full((160, 160), 1, dtype=np.uint8)
+    mask[WHO[:, None] == WHO] = 2
+    mask[3, 5] = 0
+    np.fill_diagonal(mask, 0)
+    assert checked(values, mask=mask)["failed"].severity == "ok"
+    assert be.check_data(be.Scores(values, mask=mask), far_targets=TARGETS)["failed"].count == 0
+    order = distances().argsort(axis=1).argsort(axis=1)
+    found = be.check_data(be.Scores(order, WHO, kind="order"), far_targets=TARGETS)
+    assert {x.check for x in found} & {"kind", "ties", "zero-distance"} == set()
+    cameras = {"camera": np.arange(80) % 2}
+    reid = be.Scores(
+        distances()[:80, 80:], WHO[:80], np.r_[WHO[:76], -1, -1, -1, -1],
+        probe_meta=cameras, gallery_meta=cameras,
+    )  # fmt: skip
+    auto = be.check_data(reid)
+    assert auto["labels"].where == "-1" and auto["metadata"].severity == "note"
+    by_card = {x.check for x in be.check_data(reid, "market1501")}
+    assert by_card & {"labels", "metadata"} == set()
+    with pytest.raises(be.ProtocolError):
+        be.check_data(be.TopKScores([[0, 1]], ["a"], ["a", "b"]))
+
+
+@settings(max_examples=examples_of(25))
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.sampled_from(["C", "F"]))
+def test_a_pass_counts_what_is_there(seed, square, masked, order):
+    rng = np.random.default_rng(seed)
+    m, n = (11, 11) if square else (7, 11)
+    values = np.asarray(rng.integers(0, 4, (m, n)).astype(float), order=order)
+    values[rng.random((m, n)) < 0.1] = np.nan
+    values[rng.random((m, n)) < 0.1] = np.inf
+    values[rng.random((m, n)) < 0.1] = -np.inf
+    probe, gallery = rng.integers(0, 3, m), rng.integers(0, 3, n)
+    gallery = probe if square else gallery
+    mask = rng.integers(0, 2, (m, n)) if masked else np.ones((m, n), dtype=int)
+    mask = mask * np.where(probe[:, None] == gallery, 2, 1)
+    scores = be.Scores(
+        values, probe, None if square else gallery, nan="exclude", mask=mask if masked else None
+    )
+    found = scan(scores)
+    expected = dict.fromkeys(range(data_scan.KINDS), 0)
+    first: dict[int, tuple[int, int]] = {}
+    for i in range(m):
+        for j in range(n):
+            if not mask[i, j] or (square and i == j):
+                continue
+            x, genuine = values[i, j], mask[i, j] == 2
+            expected[data_scan.GENUINE if genuine else data_scan.IMPOSTOR] += 1
+            what = None
+            if np.isnan(x):
+                what = data_scan.FAILED
+            elif np.isinf(x):
+                what = data_scan.FARTHEST if x > 0 else data_scan.NEAREST
+            elif x == 0:
+                what = data_scan.PERFECT_GENUINE if genuine else data_scan.PERFECT_IMPOSTOR
+            if what is not None:
+                expected[what] += 1
+                first.setdefault(what, (i, j))
+    assert found.counts.tolist() == list(expected.values())
+    for what, cell in first.items():
+        assert tuple(found.places[what][0].tolist()) == cell
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("check") / "s.npz"
+    be.save(be.Scores(distances(), WHO), path)
+    return str(path)
+
+
+@pytest.mark.slow
+def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, tmp_path, capsys):
+    assert main(["check", file, "--far", "0.1"]) == 0
+    assert "nothing found" in capsys.readouterr().out
+    out, undeclared = tmp_path / "o", str(tmp_path / "u.npz")
+    np.savez(undeclared, scores=distances(), labels=WHO)
+    assert main(["check", undeclared, "--kind", "similarity", "--out", str(out)]) == 1
+    text = capsys.readouterr().out
+    assert "--kind distance" in text and "would be misleading" in text
+    with open(out / "findings.csv", encoding="utf-8") as table:
+        rows = {x["check"]: x["severity"] for x in csv.DictReader(table)}
+    document = json.loads((out / "summary.json").read_text())
+    assert rows == {x["check"]: x["severity"] for x in document["findings"]}
+    assert document["misleads"] is True and rows["kind"] == "error"
+    assert main(["check", file, "--json", "--far", "0.1"]) == 0
+    assert json.loads(capsys.readouterr().out)["misleads"] is False
+    assert main(["check", file + "x"]) == 2
+
+
+def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
+    part = be.Scores(1 - np.eye(4), list("aabb")).select(probes=[0, 2])
+    found = be.check_data(part, read_scores=False)["layout"]
+    assert found.message == "probes from the gallery, 2 x 4"
+
+
+def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
+    be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
+    assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in said
+    assert "'ann'); if they are the same people, write their labels alike" in said
+
+
+@pytest.mark.slow
+def test_run_says_in_a_line_what_the_labels_show(file, capsys):
+    assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
+    assert "Labels and metadata: " in capsys.readouterr().out
+    assert main(["run", file, "--no-auc", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["check"]
+    assert [x["check"] for x in found] == ["people"]
+
+
+UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3),
+                        kind="similarity")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [be.verification, be.evaluate, be.summary, lambda s: be.compare(s, s, replicates=100)],
+    ids=["verification", "evaluate", "summary", "compare"],
+)
+def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
+    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as said:
+        call(UPSIDE_DOWN)
+    assert {one.filename for one in said} == {__file__}
+
+
+def test_labels_are_doubted_where_a_metric_gave_the_kind():
+    """Its distances cannot be given another kind."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(20, 1)), 2, axis=0) + np.tile([[0.0], [9.0]], (20, 1))
+    who = np.repeat(np.arange(20), 2)
+    found = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
+    assert found.eer > 0.7
+    assert "the kind is right and the labels wrong" in found.attrs["kind_doubt"]
+    assert "kind=" not in found.attrs["warnings"]
+    given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
+    with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
+        be.verification(given)

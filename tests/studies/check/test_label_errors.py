@@ -1,0 +1,199 @@
+"""Templates under a wrong label: the rule against plain loops, and against planted errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import naive_label_errors
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from strategies import examples_of
+
+import bioeval as be
+from bioeval.__main__ import main
+from bioeval.scores import blocks
+from bioeval.studies.check import label_checks
+
+
+def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
+    """Return distances of templates around their people."""
+    centres = rng.normal(size=(labels.max() + 1, 8))
+    x = centres[labels] + within * rng.normal(size=(len(labels), 8))
+    return np.linalg.norm(x[:, None] - x[None], axis=2)
+
+
+def planted(rng: np.random.Generator, labels: np.ndarray, number: int) -> tuple[np.ndarray, set]:
+    """Return labels of which some are wrong, and where."""
+    wrong = rng.choice(len(labels), number, replace=False)
+    given = labels.copy()
+    given[wrong] = (given[wrong] + rng.integers(1, labels.max() + 1, number)) % (labels.max() + 1)
+    return given, set(wrong.tolist())
+
+
+def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
+    """Return scores with a few wrong labels: unequal templates, some of them alone."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(8), rng.integers(1, 6, 8)))
+    values = people(rng, labels, rng.choice([0.1, 0.3, 0.6]))
+    labels, _ = planted(rng, labels, int(rng.integers(0, 5)))
+    names = np.array([f"p{x}" for x in labels], dtype=object)
+    if form == "whole numbers":
+        values = np.rint(3 * values).astype(np.int16)
+    elif form == "failed":
+        values[rng.random(values.shape) < 0.1] = np.nan
+        values[rng.random(values.shape) < 0.1] = np.inf
+    elif form == "one-way":
+        values += 0.3 * rng.random(values.shape)
+    elif form == "negative":
+        values -= 2
+    given: dict[str, Any] = {"values": values, "probe_labels": names, "gallery_labels": None}
+    if layout == "probe-against-gallery":
+        given |= {"values": values[::2, 1::2], "probe_labels": names[::2],
+                  "gallery_labels": names[1::2]}  # fmt: skip
+    mask = None
+    if form == "masked":
+        p, g = given["probe_labels"], given["gallery_labels"]
+        mask = np.where(p[:, None] == (p if g is None else g), 2, 1)
+        mask[rng.random(mask.shape) < 0.2] = 0
+    sign = 1 if kind == "distance" else -1
+    given["values"] = sign * given["values"]
+    return {**given, "mask": mask, "kind": kind, "nan": "exclude"}
+
+
+@settings(max_examples=examples_of(100))
+@given(
+    layout=st.sampled_from(["all-against-all", "probe-against-gallery"]),
+    kind=st.sampled_from(["distance", "similarity", "llr"]),
+    seed=st.integers(0, 2**32 - 1),
+    form=st.sampled_from(["plain", "whole numbers", "failed", "one-way", "negative", "masked"]),
+)
+def test_against_the_definition(layout, kind, seed, form):
+    given = case(seed, layout, kind, form)
+    rows, certain = naive_label_errors.suspects(**given)
+    scores = be.Scores(**given)
+    with pytest.MonkeyPatch.context() as patch:
+        if seed % 2:  # several blocks, and no column kept
+            patch.setattr(blocks, "SMALL_CELLS", 0)
+            patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
+            patch.setattr(label_checks, "_KEPT_VALUES", 1)
+        ds = be.worst_pairs(scores, 2)
+        finding = be.check_data(scores)["label-errors"]
+    named = zip(ds.suspect_templates.values.tolist(), ds.nearest_labels.values, strict=True)
+    assert list(named) == rows
+    assert ds.attrs["suspects_certain"] == certain
+    assert ds.suspect_labels.values.tolist() == [given["probe_labels"][x.row] for x in rows]
+    assert finding.count == len(rows)
+    assert finding.severity == ("warning" if certain else "note" if rows else "ok")
+    if rows:
+        shown = ", ".join(map(str, sorted(x.row for x in rows)[:10])) + ", ..." * (len(rows) > 10)
+        assert finding.where == f"row{'s' * (len(rows) > 1)} {shown}"
+
+
+def test_the_cases_have_errors_to_find():
+    found = [
+        len(naive_label_errors.suspects(**case(seed, "all-against-all", "distance", "plain"))[0])
+        for seed in range(12)
+    ]
+    assert sum(found) >= 8 and max(found) >= 2
+
+
+def recall_and_false(people_: int, templates: int, within: float, runs: int) -> tuple:
+    right = named = there = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat(np.arange(people_), templates)
+        values = people(rng, labels, within)
+        given, wrong = planted(rng, labels, len(labels) // 50)
+        found = set(be.worst_pairs(be.Scores(values, given), 1).suspect_templates.values.tolist())
+        right, named, there = right + len(found & wrong), named + len(found), there + len(wrong)
+    return right / there, (named - right) / max(named, 1)
+
+
+@pytest.mark.slow
+def test_planted_errors_are_found():
+    recall, false = recall_and_false(50, 5, 0.2, 6)
+    assert recall >= 0.9 and false <= 0.1
+
+
+@pytest.mark.slow
+def test_planted_errors_are_found_in_many_runs():
+    recall, false = recall_and_false(50, 5, 0.25, 60)
+    assert recall >= 0.9 and false <= 0.1
+    recall, false = recall_and_false(60, 3, 0.25, 60)
+    assert recall >= 0.8 and false <= 0.1
+
+
+def test_silence_where_nothing_can_be_told():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(50), 5)
+    values = people(rng, labels)
+    shuffled = be.check_data(be.Scores(values, rng.permutation(labels)))["label-errors"]
+    assert (shuffled.severity, shuffled.count) == ("ok", 0)
+    turned = be.check_data(be.Scores(values, labels, kind="similarity"))["label-errors"]
+    assert turned.severity == "ok"
+    alone = be.check_data(be.Scores(values[::5, ::5], labels[::5]))["label-errors"]
+    assert alone.severity == "ok" and alone.message.startswith("no template has")
+    constant = be.check_data(be.Scores(np.ones((250, 250)), labels))["label-errors"]
+    assert constant.severity == "ok"
+    genuine = np.arange(400) < 100
+    listed = be.check_data(be.Scores.from_pairs(rng.random(400), genuine))["label-errors"]
+    assert listed.severity == "ok" and "list" in listed.message
+
+
+def test_streamed_embeddings_and_files(tmp_path):
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(30), 5)
+    x = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
+    given, wrong = planted(rng, labels, 3)
+    streamed = be.Scores.from_embeddings(x, given, metric="l2", memory_limit=1)
+    assert streamed.streams
+    found = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
+    assert set(found) >= wrong
+    shown = ", ".join(map(str, sorted(found)))
+    assert be.check_data(streamed)["label-errors"].where == f"rows {shown}"
+    whole = be.Scores.from_embeddings(x, given, metric="l2")
+    be.save(whole, tmp_path / "s.h5")
+    assert be.check_data(be.load(tmp_path / "s.h5"))["label-errors"].where == f"rows {shown}"
+
+
+def test_a_limit_is_said(monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(50), 5)
+    values = people(rng, labels, 0.2)
+    given, _ = planted(rng, labels, 6)
+    monkeypatch.setattr(label_checks, "MOST_NAMED", 4)
+    found = be.check_data(be.Scores(values, given))["label-errors"]
+    assert found.count == 4 and found.message.startswith("at least 4 templates")
+
+
+@pytest.mark.slow
+def test_table_document_files_and_page(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(30), 4)
+    values = people(rng, labels, 0.1)
+    names = np.array([f"p{x}" for x in labels], dtype=object)
+    names[17] = "p0"
+    files = [f"{i}.png" for i in range(120)]
+    be.save(be.Scores(values, names, probe_meta={"file": files}), tmp_path / "s.npz")
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out),
+                 "--report", str(page), "--images", "file"]) == 0  # fmt: skip
+    said = capsys.readouterr().out
+    assert "Templates nearer to another subject than to their own" in said
+    assert "p0 (file 17.png)" in said
+    document = json.loads((out / "summary.json").read_text())
+    expected = {"suspect_templates": 17, "suspect_labels": "p0", "nearest_labels": "p4"}
+    assert document["suspect_templates"] == [{**expected, "suspect_meta_file": "17.png"}]
+    assert len(document["worst_pairs"]) == 4
+    with open(out / "suspect_templates.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{k: str(v) for k, v in document["suspect_templates"][0].items()}]
+    text = page.read_text()
+    assert "Worst pairs: values by suspect" in text and "17.png: no image" in text
+    assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
+    found = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["label-errors"]["where"] == "row 17"
+    assert (found["label-errors"]["severity"], found["label-errors"]["count"]) == ("warning", 1)

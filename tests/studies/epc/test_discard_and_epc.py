@@ -1,0 +1,233 @@
+"""Error against discard and expected performance, held to their definitions."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import naive_groups
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import example, given, settings, strategies as st
+from twins import floats, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.studies.quality.error_discard import pauc
+
+FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
+ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
+
+
+# ------------------------------------------------------------------------- error against discard
+
+
+@st.composite
+def discards(draw):
+    """Draw a case, the qualities of its probes and its gallery, and a threshold."""
+    case = draw(cases.matrices(dtypes=cases.FLOATS, masks=("none", "labelled")))
+    m, n = case.values.shape
+    few = st.sampled_from((0.0, 1.0, 1.5, -2.0, math.inf))
+    probe = draw(st.lists(few, min_size=m, max_size=m))
+    gallery = probe if case.square else draw(st.lists(few, min_size=n, max_size=n))
+    return case, probe, gallery, draw(cases.thresholds(case, max_size=1)).item()
+
+
+#: Half floats that are all 0: none is accepted at the smallest number above 0.
+ZEROS = cases.Case(np.zeros((3, 3), np.float16), ["a"] * 3, None, "similarity", "raise")
+
+
+@settings(max_examples=cases.examples_of(20))
+@given(drawn=discards(), fusion=st.one_of(st.none(), st.sampled_from(cases.FUSIONS)))
+@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324), fusion=None)
+def test_discarding_is_as_defined(drawn, fusion):
+    case, probe, gallery, at = drawn
+    m, n = case.values.shape
+    given_quality = probe if case.square else (probe, gallery)
+    options = {} if fusion is None else {"templates": "multi", "fusion": fusion}
+    ds = be.error_discard(
+        be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS, **options
+    )
+    read = naive.read(**case.naive())
+    found = [
+        naive_groups.error_discard(read, (probe, gallery), at, f, case.kind, fusion)
+        for f in FRACTIONS
+    ]
+    for name in ("discarded", "genuine_attempts", "impostor_attempts", "fr", "fa", "frr", "far"):
+        np.testing.assert_array_equal(ds[name], floats([x[name] for x in found]), err_msg=name)
+    area = naive_groups.pauc(FRACTIONS, [x["frr"] for x in found])
+    np.testing.assert_allclose(ds.pauc, float(area), rtol=1e-12)
+    assert ds.samples.item() == (m if case.square else m + n)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 5, random_state=3)
+
+
+def test_fractions_count_samples_by_their_decimal_value(scores):
+    view = scores.select(probes=range(100), gallery=range(100))
+    ds = be.error_discard(view, ([0.0] * 100,) * 2, threshold=4.0, fractions=[0.29, 0.57, 0.58])
+    assert ds.discarded.values.tolist() == [29, 57, 58]
+    # All alike: the first are discarded.
+    kept = scores.select(probes=range(29, 100), gallery=range(29, 100))
+    assert ds.frr[0] == be.verification(kept, thresholds=[4.0]).frr.item()
+
+
+def test_a_rule_is_applied_to_all_attempts(scores):
+    quality = np.arange(200.0)
+    ds = be.error_discard(scores, quality, threshold=("far", 0.01))
+    whole = be.verification(scores, far_targets=[0.01])
+    assert ds.threshold == whole.threshold_at_far[0] and ds.frr[0] == whole.frr_at_far[0]
+    assert ds.sizes["fraction"] == 51 and "optimistic" in ds.attrs["chosen_on"]
+
+
+def test_pauc_of_worked_numbers():
+    # (0.4 + 0.3) / 2 * 0.1 + (0.3 + 0.2) / 2 * 0.1 = 0.06; over 0.2 * 0.4 = 0.08.
+    assert pauc(np.array([0, 0.1, 0.2]), np.array([0.4, 0.3, 0.2])) == pytest.approx(0.75)
+    # FRR at 0.2 is interpolated: 0.2 between 0.3 and 0.1.
+    assert pauc(np.array([0, 0.1, 0.3]), np.array([0.4, 0.3, 0.1])) == pytest.approx(0.75)
+    assert math.isnan(pauc(np.array([0, 0.1]), np.array([0.4, 0.3])))
+    assert math.isnan(pauc(np.array([0, 0.2]), np.array([0.0, 0.0])))
+    assert pauc(np.array([0, 0.5]), np.array([0.3, 0.3])) == pytest.approx(1)
+
+
+def test_a_quality_that_knows_the_errors_beats_one_that_does_not(scores):
+    labels = np.asarray(scores.probe_labels)
+    same = (labels[:, None] == labels) & ~np.eye(200, dtype=bool)
+    knows = -np.where(same, scores.values, -np.inf).max(axis=1)
+    good = be.error_discard(scores, knows, threshold=("far", 0.01))
+    bad = be.error_discard(scores, -knows, threshold=("far", 0.01))
+    assert good.pauc < 0.8 < 1 < bad.pauc
+    assert (np.diff(good.genuine_attempts) <= 0).all()
+
+
+def test_qualities_as_text_and_as_a_column(scores):
+    given_text = [str(x) for x in range(200)]
+    made = be.Scores(scores.values, scores.probe_labels, probe_meta={"sharp": given_text})
+    ds = be.error_discard(made, "sharp", threshold=4.0)
+    assert ds.identical(be.error_discard(made, "sharp", threshold=4.0))
+    np.testing.assert_array_equal(
+        ds.frr, be.error_discard(scores, np.arange(200), threshold=4.0).frr
+    )
+
+
+@pytest.mark.parametrize(
+    ("quality", "options", "message"),
+    [
+        (
+            "sharp",
+            {},
+            "'sharp', but the metadata have no such column; probes and gallery have no column in",
+        ),
+        ([math.nan] * 200, {}, "200 missing values"),
+        (["a"] * 200, {}, "quality is 'a' at position 0"),
+        (["1"] * 199 + ["nan"], {}, "quality is 'nan' at position 199"),
+        ([1.0] * 7, {}, "7 values; expected 200"),
+        ([1.0] * 200, {"fractions": [0.2, 0.1]}, "fractions is .*increasing"),
+        ([1.0] * 200, {"fractions": [1.1]}, "from 0 to 1"),
+        ([1.0] * 200, {"fractions": []}, "from 0 to 1"),
+        ([1.0] * 200, {"threshold": "eerr"}, "threshold is 'eerr'"),
+        (([1.0] * 200, [2.0] * 200), {}, "200 templates that are on both sides have two qualities"),
+    ],
+)
+def test_wrong_qualities_are_named(scores, quality, options, message):
+    with pytest.raises(DataError, match=message):
+        be.error_discard(scores, quality, **({"threshold": 4.0} | options))
+
+
+def test_pairs_have_no_samples_to_discard():
+    with pytest.raises(ProtocolError, match="error against discard needs a matrix"):
+        be.error_discard(be.Scores.from_pairs([0.1], [True]), ([1], [1]), threshold=1.0)
+
+
+def test_nothing_left_is_not_a_rate(scores):
+    ds = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.5, 1])
+    assert np.isnan(ds.frr[1]) and ds.genuine_attempts[1] == 0
+    assert "no genuine attempt is left from a discarded fraction of 1 on" in ds.attrs["warnings"]
+    early = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.1])
+    assert "the fractions end before 0.2" in early.attrs["warnings"]
+
+
+# ------------------------------------------------------------------------- expected performance
+
+
+@settings(max_examples=8)
+@given(data=st.data())
+def test_epc_is_as_defined(data):
+    kind = data.draw(st.sampled_from(("distance", "similarity")))
+    templates = data.draw(st.sampled_from(("single", "multi")))
+    dev, test = (
+        data.draw(cases.matrices(kinds=(kind,), dtypes=("float64",), masks=("none", "labelled")))
+        for _ in range(2)
+    )
+    ds = be.epc(
+        be.Scores(**dev.scores()), be.Scores(**test.scores()), alphas=ALPHAS, templates=templates
+    )
+    made = [
+        naive.attempts_single(**case.naive())
+        if templates == "single" else naive.attempts_multi(**case.naive(), fusion="min")
+        for case in (dev, test)
+    ]  # fmt: skip
+    expected = [naive_groups.epc(*made, kind, alpha) for alpha in ALPHAS]
+    for name, values in zip(("threshold", "far", "frr"), zip(*expected, strict=True), strict=True):
+        values = list(values)
+        if not all(made[0]):
+            values = [math.nan] * len(ALPHAS)
+        np.testing.assert_array_equal(ds[name], floats(values), err_msg=name)
+    np.testing.assert_array_equal(ds.hter, (ds.far + ds.frr) / 2)
+
+
+def test_ties_of_epc_are_exact_and_go_to_the_stricter():
+    genuine, impostor = [1.0, 2.0, 4.0], [3.0] * 3 + [9.0] * 4
+    dev = be.Scores.from_pairs(genuine + impostor, [True] * 3 + [False] * 7)
+    expected = naive_groups.epc((genuine, impostor), (genuine, impostor), "distance", 0.4375)
+    ds = be.epc(dev, dev, alphas=[0.4375])
+    # 0.4375 * 3 / 7 = 0.1875 = 0.5625 / 3: accepting 4.0 costs what rejecting it saves.
+    assert ds.threshold.item() == expected[0] == 2.0
+    loose = be.epc(dev, dev, alphas=[0.4374])
+    assert loose.threshold.item() == 4.0
+    # By decimal value: 0.7 * 1 / 7 = 0.3 / 3.
+    pairs = be.Scores.from_pairs([1.0, 2.0, 4.0, 3.0, *[9.0] * 6], [True] * 3 + [False] * 7)
+    assert be.epc(pairs, pairs, alphas=[0.7]).threshold.item() == 2.0
+
+
+@pytest.mark.slow
+def test_epc_of_pairs_is_that_of_their_matrix(scores):
+    rows, columns = np.nonzero(~np.eye(200, dtype=bool))
+    pairs = scores.at_pairs(rows, columns)
+    a, b = be.epc(scores, scores), be.epc(pairs, pairs)
+    for name in ("threshold", "hter", "fa", "fr", "dev_error"):
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+    np.testing.assert_allclose(a.dev_error, a.alpha * a.far + (1 - a.alpha) * a.frr, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alphas": [0.5, 0.4]}, "alphas is .*increasing"),
+        ({"alphas": [-0.1]}, "from 0 to 1"),
+        ({"alphas": "x"}, "alphas is 'x'"),
+        ({"templates": "both"}, "templates is 'both'"),
+        ({"fusion": "kth"}, "fusion"),
+    ],
+)
+def test_wrong_options_of_epc_are_named(scores, options, message):
+    with pytest.raises(DataError, match=message):
+        be.epc(scores, scores, **options)
+
+
+def test_epc_refuses_two_kinds_of_scores(scores):
+    other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    with pytest.raises(DataError, match="dev holds distance scores and test similarity scores"):
+        be.epc(scores, other)
+
+
+def test_epc_without_a_class_is_not_defined(scores):
+    alone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])
+    ds = be.epc(alone, scores, alphas=[0.5])
+    assert np.isnan(ds.hter).all() and np.isnan(ds.threshold).all()
+    assert "no genuine attempt in the development set" in ds.attrs["warnings"]
+    ds = be.epc(scores, alone, alphas=[0.5])
+    assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()

@@ -1,0 +1,156 @@
+"""The rows of any matrix sum to the counts of the task, which kernels count without a list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from strategies import FUSIONS, IMPOSTORS, TIES, UNITS, claims, matrices, thresholds
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.protocol import for_layout
+from bioeval.studies.explain.results import Count
+
+SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
+
+
+def card_of(scores, **sections):
+    """The course's card for the layout, with some options of its sections changed."""
+    card = for_layout(scores.layout)
+    tasks = {name: replace(getattr(card, name), **given) for name, given in sections.items()}
+    return replace(card, **tasks)
+
+
+def sums(scores, card, threshold):
+    """The sum of what all rows add, by task and counter."""
+    found = {}
+    for i in range(scores.shape[0]):
+        for task in be.explain(scores, i, threshold=threshold, protocol=card).tasks:
+            of_task = found.setdefault(task.task, {})
+            for count, amount in task.counts.items():
+                of_task[count] = of_task.get(count, 0) + amount
+    return found
+
+
+def at_ranks(counts, name, ranks):
+    return [counts.get(Count(name, int(rank), 0), 0) for rank in ranks]
+
+
+@settings(max_examples=10)
+@given(data=st.data())
+def test_verification(data):
+    case = data.draw(matrices(masks=("none", "labelled"), **SMALL))
+    t = float(data.draw(thresholds(case, max_size=1))[0])
+    fusion = data.draw(st.sampled_from(FUSIONS))
+    scores = be.Scores(**case.scores())
+    card = card_of(scores, verification={"fusion": fusion})
+    found = sums(scores, card, t)
+    for templates in ("single", "multi"):
+        ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[t])
+        counts = found[f"verification/{templates}"]
+        for name in ("ga", "fr", "fa", "gr"):
+            assert counts.get(Count(name, None, 0), 0) == ds[name].item(), (templates, name)
+
+
+@settings(max_examples=5)
+@given(data=st.data())
+def test_masks_without_labels(data):
+    case = data.draw(matrices(masks=("alone",), **SMALL))
+    t = float(data.draw(thresholds(case, max_size=1))[0])
+    scores = be.Scores(**case.scores())
+    card = for_layout(scores.layout)
+    card = replace(
+        card,
+        verification=replace(card.verification, templates=("single",)),
+        open_set=None,
+        closed_set=None,
+    )
+    counts = sums(scores, card, t).get("verification/single", {})
+    ds = be.verification(scores, thresholds=[t])
+    for name in ("ga", "fr", "fa", "gr"):
+        assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
+
+
+@pytest.mark.slow
+@settings(max_examples=10)
+@given(data=st.data())
+def test_identification(data):
+    case = data.draw(matrices(masks=("none", "labelled"), **SMALL))
+    t = float(data.draw(thresholds(case, max_size=1))[0])
+    options = {
+        "rank_unit": data.draw(st.sampled_from(UNITS)),
+        "ties": data.draw(st.sampled_from(TIES)),
+        "fusion": data.draw(st.sampled_from(FUSIONS)),
+    }
+    impostors = data.draw(st.sampled_from(IMPOSTORS))
+    scores = be.Scores(**case.scores())
+    card = card_of(
+        scores,
+        open_set=options | {"impostors": impostors},
+        closed_set=options | {"unmated": "skip"},
+    )
+    found = sums(scores, card, t)
+    ds = be.open_set(scores, thresholds=[t], impostors=impostors, **options)
+    counts = found.get("open_set", {})
+    for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
+        assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
+    np.testing.assert_allclose(at_ranks(counts, "di", ds["rank"]), ds.di[0], atol=1e-12)
+    missed = counts.get(Count("fr", None, 0), 0)
+    if ds.genuine_attempts:
+        assert missed / ds.genuine_attempts.item() == pytest.approx(ds.frr.item(), abs=1e-12)
+    closed = be.closed_set(scores, unmated="skip", **options)
+    counts = found.get("closed_set", {})
+    assert counts.get(Count("attempts", None, 0), 0) == closed.attempts.item()
+    assert counts.get(Count("skipped", None, 0), 0) == closed.skipped.item()
+    cumulative = np.cumsum(at_ranks(counts, "cms_count", closed["rank"]))
+    np.testing.assert_allclose(cumulative, closed.cms_count, atol=1e-12)
+
+
+@settings(max_examples=5)
+@given(data=st.data())
+def test_excluded_sessions_and_galleries_over_time(data):
+    """Pairs of one session, and templates that are not enrolled when a probe is seen."""
+    case = data.draw(matrices(layouts=("square",), sizes=((2, 2), (3, 1, 2), (2, 2, 2)), **SMALL))
+    n = len(case.values)
+    small = st.lists(st.integers(0, 2), min_size=n, max_size=n)
+    meta = {name: data.draw(small) for name in ("session", "enrolled_at", "seen_at")}
+    exclude = data.draw(
+        st.sampled_from((("session",), ("not-enrolled",), ("session", "not-enrolled")))
+    )
+    t = float(data.draw(thresholds(case, max_size=1))[0])
+    scores = be.Scores(**case.scores(), probe_meta=meta, exclude=exclude)
+    found = sums(scores, for_layout(scores.layout), t)
+    ds = be.verification(scores, thresholds=[t])
+    for name in ("ga", "fr", "fa", "gr"):
+        assert found["verification/single"].get(Count(name, None, 0), 0) == ds[name].item()
+    ds = be.open_set(scores, thresholds=[t])
+    for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
+        assert found.get("open_set", {}).get(Count(name, None, 0), 0) == ds[name].item()
+
+
+@pytest.mark.slow
+@settings(max_examples=5)
+@given(data=st.data())
+def test_one_claim(data):
+    """The rows of one claim each sum to the counts of these claims."""
+    case = data.draw(matrices(**SMALL))
+    given = data.draw(claims(case))
+    t = float(data.draw(thresholds(case, max_size=1))[0])
+    scores = be.Scores(**case.scores())
+    pairs = given if isinstance(given, tuple) else (np.arange(len(given)), given)
+    for templates in ("single", "multi"):
+        total = dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
+        for i, subject in zip(*pairs, strict=True):
+            walks = be.explain(scores, int(i), threshold=t, claim=subject).tasks
+            assert [explained.task for explained in walks] == [
+                "verification/single",
+                "verification/multi",
+            ]
+            (explained,) = (explained for explained in walks if explained.task.endswith(templates))
+            for count, amount in explained.counts.items():
+                total[count.name] += amount
+        ds = be.verification(scores, templates=templates, claims=given, thresholds=[t])
+        assert total == {name: ds[name].item() for name in total}

@@ -1,0 +1,109 @@
+"""The explained row as text and as a picture."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.studies.explain.results import GENUINE
+from bioeval.studies.explain.tables import LONGEST, ExplanationTable, lists_of
+from bioeval.views.tables import plain
+
+WHO = np.repeat(np.arange(20), 4)
+
+
+@pytest.fixture(scope="module")
+def scores() -> be.Scores:
+    return be.simulate(20, 4, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def found(scores) -> be.Scores:
+    return be.explain(scores, 17)
+
+
+def test_a_long_list_is_shortened_and_loses_nothing(scores, found):
+    """Lines that stand for several add what these add; what decides is never among them."""
+    shown = lists_of(found)[0]
+    assert len(shown.lines) < LONGEST + 8
+    assert sum(line.number for line in shown.lines) == scores.shape[1] - 1
+    whole = lists_of(found, shorten=False)[0]
+    assert len(whole.lines) == scores.shape[1] - 1
+    genuine = [line for line in shown.lines if line.role == GENUINE]
+    assert len(genuine) == 3 and all(line.number == 1 for line in genuine)
+    for k in range(1, len(shown.heads)):  # the tasks of identification
+        words = [x.cells[k] for x in shown.lines if x.cells[k] not in ("-", "left out")]
+        assert words == [x.cells[k] for x in whole.lines if x.cells[k] not in ("-", "left out")]
+    impostors = [line.cells[0] for line in shown.lines if line.role != GENUINE]
+    accepted = sum(int(x.split()[1]) if " " in x else 1 for x in impostors if x[:2] == "FA")
+    counts = {k.name: v for k, v in found.tasks[0].counts.items()}
+    assert accepted == counts["fa"]
+
+
+def test_the_threshold_is_between_accepted_and_rejected(found):
+    lines = str(found).splitlines()
+    table = lines[lines.index("List of templates") :]
+    at = next(i for i, line in enumerate(table) if "threshold" in line)
+    before, after = " ".join(table[2:at]), " ".join(table[at : at + 8])
+    assert " FA " in before and " GR" not in before
+    assert " GA " not in after and " FA " not in after
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+@pytest.mark.cases(1)
+def test_no_width_loses_a_counter(found, width):
+    """A narrow terminal has the tasks of a list one below the other."""
+    text = plain(ExplanationTable(found), width)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    for head in ("verification", "genuine", "impostor", "closed", "CMS(", "DI(t,"):
+        assert head in words, head
+
+
+@pytest.mark.slow
+def test_names_are_escaped_and_no_markup():
+    scores = be.Scores(
+        [[1.0, 2.0], [2.0, 1.0]], ["[bold]a\x1b", "$x$"], ["[bold]a\x1b", "$x$"], name="a$b$"
+    )
+    found = be.explain(scores, 0, threshold=1)
+    text = str(found)
+    assert "[bold]a\\x1b" in text and "\x1b" not in text
+    be.plot.row_walk(found).figure_.canvas.draw()
+
+
+@pytest.mark.slow
+def test_the_picture_says_the_roles_in_words(found):
+    display = be.plot.row_walk(found)
+    display.figure_.canvas.draw()
+    assert [len(display.axes_), len(display.lists)] == [2, 2]
+    texts = {t.get_text() for t in display.figure_.findobj(mpl.text.Text)}
+    assert {"genuine", "impostor", "accepted", "rejected", "GA", "left out"} <= texts
+    assert any(line.get_xdata()[0] == found.threshold for line in display.ax_.lines)
+    markers = {(line.get_marker(), line.get_color()) for line in display.ax_.lines}
+    markers = {x for x in markers if x[0] in ("o", "s")}
+    assert len(markers) == 2 and len({marker for marker, _ in markers}) == 2
+    at = [line.get_xdata()[0] for line in display.ax_.lines if line.get_marker() in ("o", "s")]
+    assert at == [line.score for line in display.lists[0].lines if line.score is not None]
+
+
+@pytest.mark.slow
+def test_pictures_of_odd_rows():
+    """Infinite and failed scores, similarities, an order, a query, nothing left; on given axes."""
+    d = [[np.inf, np.nan, 0.5, -np.inf]]
+    for kind in ("distance", "similarity"):
+        scores = be.Scores(d, ["a"], ["a", "b", "a", "c"], kind=kind, nan="reject")
+        for t in (None, 0.5, np.inf, -np.inf):
+            display = be.plot.row_walk(be.explain(scores, 0, threshold=t), Figure())
+            display.figure_.draw_without_rendering()
+    order = be.Scores([[1, 3, 2]], ["a"], ["a", "b", "c"], kind="order")
+    assert be.explain(order, 0).plot().figure_
+    query = be.explain(be.Scores([[1.0, 2, 3]], [1], [1, -1, 2]), 0, protocol="viper")
+    assert "match" in str(query) and query.plot(name="system").figure_
+    alone = be.explain(be.Scores([[0.0]], ["a"]), 0, threshold=1)
+    assert "no entry is left" in str(alone) and alone.plot().figure_
+    ax = Figure().add_subplot()
+    assert be.plot.row_walk(query, ax).ax_ is ax

@@ -1,0 +1,130 @@
+"""Parts that are counted together have the results of those read one by one, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError
+from bioeval.studies.folds import parts as module
+from bioeval.studies.summaries import counts as index_sets
+
+SPLITTERS = {
+    "galleries": be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),
+    "enrolled": be.partition.EnrolledSplit(
+        be.partition.ProbeGallerySplit(1), unenrolled=0.4, n_repeats=4, random_state=1
+    ),
+    "experiment": be.partition.Experiment(
+        train=0.5, gallery_templates=1, unenrolled=0.25, repeats=5, random_state=1
+    ),
+    "folds": be.partition.RepeatedSubjectKFold(3, n_repeats=3, random_state=0),
+    "samples": be.partition.SampleKFold(4, shuffle=True, random_state=0),
+}
+RULES = [
+    ("template", "pessimistic", "auto"),
+    ("subject", "optimistic", "unenrolled"),
+    ("subject", "stable", "auto"),
+    ("template", "expected", "auto"),
+]
+KINDS = [("float32", "distance", "raise"), ("float64", "similarity", "reject")]
+
+
+def scores_of(dtype="float64", kind="distance", nan="raise", failed=True) -> be.Scores:
+    """Scores of subjects with 3 to 5 templates, in mixed order, with ties."""
+    random = np.random.default_rng(7)
+    subjects = random.permutation(np.repeat(np.arange(14), random.integers(3, 6, 14)))
+    points = random.normal(size=(len(subjects), 3)) + 1.5 * random.normal(size=(14, 3))[subjects]
+    values = np.linalg.norm(points[:, None] - points, axis=2).round(1).astype(dtype)
+    if failed and nan != "raise":
+        for value in (np.nan, np.inf, -np.inf):
+            values.flat[random.choice(values.size, 20, replace=False)] = value
+    return be.Scores(-values if kind == "similarity" else values, subjects, kind=kind, nan=nan)
+
+
+def both_ways(monkeypatch, call) -> list[object]:
+    """Return what a call returns, or raises, counting together and one by one."""
+    found = []
+    for most in (math.inf, -1):
+        with monkeypatch.context() as patch:
+            if most < 0:
+                patch.setattr(module, "MOST", most)
+            try:
+                found.append(call())
+            except be.BioevalError as error:
+                found.append(str(error))
+    return found
+
+
+def check(found) -> None:
+    together, alone = found
+    if isinstance(together, str):
+        assert together == alone
+        return
+    assert together.identical(alone)
+    for name, values in together.variables.items():
+        assert values.dtype == alone[name].dtype, name
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda x: x[1])
+@pytest.mark.parametrize("rules", RULES, ids=lambda x: f"{x[0]} {x[1]}")
+def test_partitions(name, task, kind, rules, monkeypatch):
+    scores, splitter = scores_of(*kind), SPLITTERS[name]
+    unit, ties, impostors = rules
+    options = {"task": task, "rank_unit": unit, "ties": ties, "impostors": impostors}
+    options["templates"] = "single" if unit == "template" else "multi"
+    check(both_ways(monkeypatch, lambda: be.repeat(scores, splitter, max_rank=3, **options)))
+    if ties == "expected" or name in ("galleries", "enrolled"):
+        return
+    for rule, targets in (("eer", None), (0.3, (0.1, 0.01))):
+        options |= {"threshold": rule, "far_targets": targets, "ranks": [1, 3]}
+        call = partial(be.cross_evaluate, scores, splitter, **options)
+        check(both_ways(monkeypatch, call))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "expected"])
+@pytest.mark.cases(2)
+def test_drawn_galleries(ties, monkeypatch):
+    scores = scores_of("float32")
+    sizes = {"sizes": [2, 5, 14, 20], "sampling": 6, "random_state": 0, "ties": ties}
+    check(both_ways(monkeypatch, lambda: be.gallery_size(scores, **sizes)))
+
+
+@pytest.mark.slow
+def test_the_experiment_of_the_course(monkeypatch):
+    scores = be.simulate(16, 5, random_state=0)
+    found = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))
+    for one, other in zip(found[0].leaves, found[1].leaves, strict=True):
+        check([one.to_dataset(), other.to_dataset()])
+
+
+def test_small_parts_are_not_read(monkeypatch):
+    """None of them is read, however few are looked at together."""
+    monkeypatch.setattr("bioeval.scores.blocks.BlockReader.blocks", None)
+    monkeypatch.setattr(module, "LOOKED_AT", 150)
+    scores = be.simulate(8, 4, random_state=0)
+    found = be.cross_evaluate(scores, SPLITTERS["folds"], task="open_set")
+    assert found["genuine_attempts"].sum() > 0
+
+
+def test_few_parts_of_a_large_matrix_are_read(monkeypatch):
+    monkeypatch.setattr(index_sets.OrderedScores, "of", None)
+    splitter = be.partition.SubjectKFold(8)
+    found = be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
+    assert found["genuine_attempts"].values.tolist() == [[10] * 8]
+
+
+def test_a_failed_comparison_is_refused_by_its_part():
+    values = np.array(be.simulate(8, 4, random_state=0).values)
+    values[3, 14] = np.nan
+    scores = be.Scores(values, np.repeat(np.arange(8), 4))
+    with pytest.raises(DataError, match="the scores hold 1 NaN, the first at row"):
+        be.repeat(scores, SPLITTERS["galleries"], task="closed_set")

@@ -1,0 +1,643 @@
+"""Folds in one sweep: the same counts, fold by fold, as loops written from the definitions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import given, strategies as st
+from naive_folds import RULES, assert_folds, folds_of
+from twins import crossed, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.studies.folds import counts as partition, counts as passes, counts as sweep
+from bioeval.studies.folds.tables import FoldTable
+from bioeval.views.tables import plain as as_text
+
+
+@given(data=st.data())
+def test_folds_equal_the_definition(data):
+    case = data.draw(cases.matrices(sizes=cases.SIZES[1:]))
+    codes = data.draw(folds_of(case))
+    rule = data.draw(st.sampled_from(sorted(RULES)))
+    templates = data.draw(st.sampled_from(("single", "multi")))
+    fusion = data.draw(st.sampled_from(cases.FUSIONS))
+    ds = crossed(
+        be.Scores(**case.scores()),
+        be.partition.PredefinedFolds(codes),
+        threshold=RULES[rule],
+        templates=templates,
+        fusion=fusion,
+    )
+    assert_folds(ds, case, codes, rule, templates, fusion)
+
+
+@given(data=st.data())
+def test_folds_of_subjects_equal_the_definition(data):
+    """Fused by subject in one sweep: every subject is in one fold."""
+    case = data.draw(cases.matrices(sizes=((2, 1, 3), (1, 3, 2, 1, 2), (2, 2, 2, 2))))
+    names = [*case.probe_labels, *(() if case.square else case.gallery_labels)]
+    fold = {name: data.draw(st.integers(0, 2)) for name in dict.fromkeys(names)}
+    codes = np.array([fold[name] for name in names])
+    if len(np.unique(codes)) < 2:
+        codes[np.array([name == names[0] for name in names])] = 3
+    if len(np.unique(codes)) < 2:
+        return  # one subject only
+    rule = data.draw(st.sampled_from(sorted(RULES)))
+    fusion = data.draw(st.sampled_from(cases.FUSIONS))
+    ds = crossed(
+        be.Scores(**case.scores()),
+        be.partition.PredefinedFolds(codes),
+        threshold=RULES[rule],
+        templates="multi",
+        fusion=fusion,
+    )
+    assert_folds(ds, case, codes, rule, "multi", fusion)
+
+
+# --------------------------------------------------------------- against whole evaluations
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(30, (2, 6), random_state=5)
+
+
+def brute(scores, train, test, rule, templates="single"):
+    """Select the training part, evaluate it, and apply its threshold to the test part."""
+    chosen = be.verification(
+        scores.select(train, train),
+        templates=templates,
+        far_targets=(0.01,),
+        costs=((0.5, 1, 1), (0.1, 1, 10)),
+    )
+    names = {
+        "eer": chosen.eer_threshold.item(),
+        "far": chosen.threshold_at_far.item(0),
+        "hter": chosen.min_cost_threshold.item(0),
+        "cost": chosen.min_cost_threshold.item(1),
+    }
+    t = names[rule]
+    parts = [
+        be.verification(scores.select(p, p), templates=templates, thresholds=[t], auc=False)
+        for p in (train, test)
+    ]
+    return t, *parts
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("rule", ["eer", "far", "hter", "cost"])
+@pytest.mark.cases(1)
+def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
+    given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
+    ds = crossed(scores, splitter, threshold=given, templates=templates)
+    assert dict(ds.sizes) == {"repeat": 2, "fold": 4}
+    for number, (train, test) in enumerate(splitter.split(scores)):
+        one = ds.isel(repeat=number // 4, fold=number % 4)
+        t, on_train, on_test = brute(scores, train, test, rule, templates)
+        assert one.threshold == t
+        for prefix, part in (("train_", on_train), ("", on_test)):
+            for name in ("fa", "fr", "ga", "gr"):
+                assert one[prefix + name] == part[name].item()
+            assert one[f"{prefix}genuine_attempts"] == part.genuine_attempts
+            assert one[f"{prefix}impostor_attempts"] == part.impostor_attempts
+        assert one.test_subjects == len(np.unique(scores.probe_labels[test]))
+        assert one.train_subjects == len(np.unique(scores.probe_labels[train]))
+
+
+SPLITTERS = {
+    "samples": be.partition.SampleKFold(3, shuffle=True, random_state=1),
+    "leave one out": be.partition.SubjectKFold(30),
+    "parts": be.partition.SubjectShuffleSplit(3, test_size=0.3, random_state=1),
+    "some left out": be.partition.SubjectShuffleSplit(
+        2, test_size=0.2, train_size=0.5, random_state=1
+    ),
+    "three parts": be.partition.TrainValidationTest(0.3, 0.3, n_splits=2, random_state=1),
+}
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.cases(1)
+def test_every_splitter(scores, name, templates):
+    splitter = SPLITTERS[name]
+    ds = crossed(scores, splitter, templates=templates)
+    for number, parts in enumerate(splitter.split(scores)):
+        place = divmod(number, ds.sizes["fold"])
+        one = ds.isel(repeat=place[0], fold=place[1])
+        _, on_train, on_test = brute(scores, parts[-2], parts[-1], "eer", templates)
+        assert one.fa == on_test.fa.item()
+        assert one.fr == on_test.fr.item()
+        assert one.train_fa == on_train.fa.item()
+    assert ds.sizes["repeat"] * ds.sizes["fold"] == splitter.get_n_splits()
+
+
+@pytest.mark.parametrize("size", [1, 400])
+@pytest.mark.parametrize(
+    ("module", "limit"),
+    [(partition, "PAIR_ENTRIES"), (partition, "FLUSH"), (sweep, "REFINE"), (passes, "COLLECT")],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    plain = crossed(scores, splitter)
+    monkeypatch.setattr(module, limit, size)
+    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
+    assert crossed(scores, splitter).identical(plain)
+
+
+@pytest.mark.parametrize("rule", ["hter", "accuracy", "eer"])
+@pytest.mark.cases(1)
+def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
+    scores = be.simulate(60, 4, random_state=5)
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    plain = crossed(scores, splitter, threshold=rule)
+    collected = []
+    collect = sweep.FoldSweep.collect
+
+    def counting(self, wanted, tick):
+        collected.append(self.total[wanted].sum())
+        return collect(self, wanted, tick)
+
+    monkeypatch.setattr(sweep.FoldSweep, "collect", counting)
+    monkeypatch.setattr(partition, "LEAST_CELLS", 64)
+    monkeypatch.setattr(partition, "MOST_CELLS", 64)
+    monkeypatch.setattr(sweep, "REFINE", 100)
+    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
+    assert crossed(scores, splitter, threshold=rule).identical(plain)
+    assert collected[0] <= 100
+
+
+def test_cells_far_from_the_scores(monkeypatch):
+    """A sample that misleads: the scores outside its cells are found all the same."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(20), 4)
+    d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
+    d[1:40] *= 1e6  # most rows are not among those looked at
+    monkeypatch.setattr(sweep, "SAMPLE_ROWS", 1)
+    for limit in (1 << 22, 50):
+        monkeypatch.setattr(sweep, "REFINE", limit)
+        monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
+        scores = be.Scores(d, subject)
+        splitter = be.partition.SubjectKFold(4)
+        ds = crossed(scores, splitter, threshold="hter")
+        for k, (train, test) in enumerate(splitter.split(scores)):
+            t, _, on_test = brute(scores, train, test, "hter")
+            assert ds.threshold[0, k] == t
+            assert ds.fa[0, k] == on_test.fa.item()
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-40, 1.0, 1e300])
+@pytest.mark.parametrize("shift", [0.0, 1e15])
+@pytest.mark.cases(1)
+def test_extreme_ranges(scale, shift):
+    scores = be.simulate(12, 3, random_state=2)
+    d = scores.values.astype(np.float64) * scale + shift
+    again = be.Scores(d, scores.probe_labels)
+    splitter = be.partition.SubjectKFold(3)
+    ds = crossed(again, splitter)
+    for k, (train, test) in enumerate(splitter.split(again)):
+        t, _, on_test = brute(again, train, test, "eer")
+        assert ds.threshold[0, k] == t
+        assert (ds.fa[0, k], ds.fr[0, k]) == (on_test.fa.item(), on_test.fr.item())
+
+
+def test_threads_change_nothing(scores):
+    import numba
+
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    large = be.simulate(150, 4, random_state=1)  # beyond what is counted on one thread
+    found = []
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found.append(crossed(large, splitter, threshold="accuracy"))
+    numba.set_num_threads(1)
+    assert found[0].identical(found[1])
+
+
+# ----------------------------------------------------------------------------- identification
+
+
+@pytest.mark.slow
+def test_open_set_in_folds(scores):
+    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+    for rule, target in (("eer", None), (("far", 0.2), 0.2)):
+        ds = crossed(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
+        for k, (train, test) in enumerate(splitter.split(scores)):
+            chosen = be.open_set(scores.select(train, train), far_targets=(0.2,))
+            t = chosen.eer_threshold.item()
+            if target:
+                t = chosen.threshold_at_far.sel(far_target=0.2, rank=1).item()
+            assert ds.threshold[0, k] == t
+            for prefix, part in (("train_", train), ("", test)):
+                whole = be.open_set(scores.select(part, part), thresholds=[t], max_rank=3)
+                for rank in (1, 3):
+                    assert ds[f"{prefix}dir"].sel(rank=rank)[0, k] == whole.dir.sel(rank=rank)
+                assert ds[f"{prefix}far"][0, k] == whole.far.item()
+                assert ds[f"{prefix}frr"][0, k] == whole.frr.item()
+                assert ds[f"{prefix}fa"][0, k] == whole.fa.item()
+
+
+def test_impostors_are_the_same_in_all_parts():
+    """One part has no unenrolled probe; the others play the impostor there all the same."""
+    rng = np.random.default_rng(0)
+    probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
+    scores = be.Scores(rng.random((6, 8)), probe, gallery)
+    fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    assert ds.attrs["impostors"] == "unenrolled"
+    assert ds.impostor_attempts.values.tolist() == [[2, 0]]
+    assert ds.train_impostor_attempts.values.tolist() == [[0, 2]]
+    assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both")
+    assert ds.impostor_attempts.values.tolist() == [[4, 2]]
+    curves = be.repeat(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    assert curves.impostor_attempts.values.tolist() == [[2, 0]]
+    assert curves.attrs["impostors"] == "unenrolled"
+    closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
+    assert closed.skipped.values.tolist() == [[2, 0]]
+    assert "2 probes without a mate" in closed.attrs["warnings"]
+
+
+def test_closed_set_in_folds(scores):
+    splitter = be.partition.SubjectKFold(3)
+    ds = crossed(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
+    for k, (_, test) in enumerate(splitter.split(scores)):
+        whole = be.closed_set(scores.select(test, test), rank_unit="subject")
+        np.testing.assert_array_equal(ds.cms[0, k], whole.cms.sel(rank=[1, 2]))
+        np.testing.assert_array_equal(ds.cms_count[0, k], whole.cms_count.sel(rank=[1, 2]))
+    assert "threshold" not in ds
+    pooled = ds.cms_count.sum(("repeat", "fold")) / ds.genuine_attempts.sum()
+    np.testing.assert_allclose(ds.cms_pooled, pooled)
+
+
+# -------------------------------------------------------------------------------------- pairs
+
+
+def test_pairs_by_hand():
+    """Two folds; the threshold of the largest accuracy of one is used on the other."""
+    d = [0.1, 0.3, 0.4, 0.6, 0.2, 0.5, 0.45, 0.7]
+    same = [1, 1, 0, 0, 1, 1, 0, 0]
+    pairs = be.Scores.from_pairs(d, same)
+    folds = be.partition.PredefinedPairFolds([0, 0, 0, 0, 1, 1, 1, 1])
+    ds = crossed(pairs, folds, threshold="accuracy")
+    # On fold 1 both 0.2 and 0.5 are right 3 times out of 4; the strictest is taken.
+    assert ds.threshold.values.tolist() == [[0.2, 0.3]]
+    assert ds.train_accuracy.values.tolist() == [[0.75, 1.0]]
+    assert ds.accuracy.values.tolist() == [[0.75, 0.75]]
+    assert ds.accuracy_mean == 0.75
+    assert ds.accuracy_pooled == 0.75
+    assert ds.attrs["chosen_on"] == "the training part of each fold"
+
+
+@pytest.mark.slow
+def test_accuracy_of_lfw(shared):
+    import json
+
+    folder = shared / "lfw_dlib"
+    about = json.loads((folder / "README.json").read_text(encoding="utf-8"))
+    expected = about["basic_truth_sklearn"]["view 2 pairs, euclidean distance"]
+    with np.load(folder / "embeddings.npz") as arrays:
+        x, listed = arrays["dlib128"].astype(np.float64), arrays["pairs"]
+        label = arrays["label"]
+    a, b, fold, same = listed.T
+    d = np.linalg.norm(x[a] - x[b], axis=1)
+    pairs = be.Scores.from_pairs(d, same, subjects=np.column_stack([label[a], label[b]]))
+    ds = crossed(
+        pairs, be.partition.PredefinedPairFolds(fold, folds=range(10)), threshold="accuracy"
+    )
+    assert ds.accuracy_mean.item() == pytest.approx(expected["accuracy_10_fold_mean"], abs=1e-12)
+    assert ds.accuracy_sd.item() == pytest.approx(expected["accuracy_10_fold_std_ddof1"], abs=1e-12)
+
+
+# ------------------------------------------------------------------------- over all folds
+
+
+def test_summaries_by_hand(scores):
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    ds = crossed(scores, splitter, confidence=0.9)
+    for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
+        values = ds[name].values.ravel()
+        assert ds[f"{name}_mean"].item() == pytest.approx(values.mean())
+        assert ds[f"{name}_sd"].item() == pytest.approx(values.std(ddof=1))
+        pooled = ds[count].values.sum() / ds[f"{attempts}_attempts"].values.sum()
+        assert ds[f"{name}_pooled"].item() == pytest.approx(pooled)
+        # 20 of 30 subjects are trained on and 10 tested; t(5) at 90 % is 2.015048.
+        half = 2.0150483726691575 * np.sqrt((1 / 6 + 10 / 20) * values.var(ddof=1))
+        high = min(1.0, values.mean() + half)
+        assert ds[f"{name}_high"].item() == pytest.approx(high)
+        assert ds[f"{name}_folds"] == 6
+    np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
+    np.testing.assert_allclose(
+        ds.accuracy, (ds.ga + ds.gr) / (ds.genuine_attempts + ds.impostor_attempts)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_subjects_are_resampled_in_all_folds_at_once(kind):
+    """The counts of all test parts by subject, and by pair of subjects, in loops."""
+    from bioeval import stats
+
+    made = be.simulate(15, 3, random_state=2)
+    sign = 1 if kind == "distance" else -1
+    scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    found = crossed(
+        scores, splitter, threshold=("far", 0.05), interval="subject-bootstrap", confidence=0.9
+    )
+    d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
+    fr, genuine = np.zeros(15, dtype=int), np.zeros(15, dtype=int)
+    fa, impostor = np.zeros((15, 15), dtype=int), np.zeros((15, 15), dtype=int)
+    for number, (_, test) in enumerate(splitter.split(scores)):
+        t = sign * found.threshold.values[divmod(number, 3)]
+        for i in test:
+            for j in test:
+                a, b = person[i], person[j]
+                if a != b:
+                    impostor[a, b] += 1
+                    fa[a, b] += d[i, j] <= t
+                elif i != j:
+                    genuine[a] += 1
+                    fr[a] += d[i, j] > t
+    for rate, counts in (("far", (fa, impostor)), ("frr", (fr, genuine))):
+        expected = stats.subject_bootstrap(*counts, confidence=0.9)
+        assert found[f"{rate}_pooled"].item() == expected.estimate
+        assert [found[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
+    assert found.gar_low == 1 - found.frr_high
+    assert found.hter_low < found.hter_pooled < found.hter_high
+    assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
+    assert np.isnan(found.train_far_low)
+    assert found.attrs["interval_method"] == "subject-bootstrap"
+    assert "only 15 subjects" in found.attrs["warnings"]
+    plain = crossed(scores, splitter, threshold=("far", 0.05))
+    np.testing.assert_array_equal(plain.far, found.far)
+    assert plain.attrs["interval_method"] == "nadeau-bengio"
+
+
+def test_a_fold_where_everything_is_rejected_is_resampled():
+    """At -inf there is a score, and yet all are rejected: the threshold is NaN, the rates not."""
+    d = np.full((8, 8), 5.0)
+    subject = np.repeat([0, 1, 2, 3], 2)
+    d[subject[:, None] != subject] = -np.inf
+    splitter = be.partition.SubjectKFold(2)
+    found = crossed(
+        be.Scores(d, subject), splitter, threshold=("far", 0.1), interval="subject-bootstrap"
+    )
+    assert np.isnan(found.threshold).all()
+    assert (found.far_pooled.item(), found.frr_pooled.item()) == (0, 1)
+    assert found.far_low == 0 < found.far_high
+    assert found.frr_low < 1 == found.frr_high
+
+
+def test_what_cannot_be_resampled_is_refused(scores):
+    folds, bootstrap = be.partition.SubjectKFold(3), {"interval": "subject-bootstrap"}
+    with pytest.raises(ProtocolError, match="for open-set in folds give"):
+        crossed(scores, folds, task="open_set", **bootstrap)
+    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], folds=[0, 0, 1, 1])
+    with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
+        crossed(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
+    with pytest.raises(DataError, match="interval is 'wilson'"):
+        crossed(scores, folds, interval="wilson")
+
+
+def test_a_fold_without_impostors_is_left_out_and_counted():
+    """Each fold is one subject: it has no impostor pair of its own."""
+    scores = be.simulate(5, 3, random_state=1)
+    ds = crossed(scores, be.partition.SubjectKFold(5))
+    assert np.isnan(ds.far).all()
+    assert ds.far_folds == 0
+    assert np.isnan(ds.far_mean)
+    assert np.isnan(ds.far_pooled)
+    assert ds.frr_folds == 5
+    assert np.isfinite(ds.frr_mean)
+    assert (ds.impostor_attempts == 0).all()
+    assert "FAR is not defined in 5 of 5 folds" in ds.attrs["warnings"]
+
+
+def test_one_fold_has_no_interval():
+    scores = be.simulate(12, 3, random_state=1)
+    split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
+    ds = crossed(scores, split)
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 1}
+    assert np.isfinite(ds.frr_mean)
+    assert np.isnan(ds.frr_sd)
+    assert np.isnan(ds.frr_low)
+    assert "one fold only" in ds.attrs["warnings"]
+
+
+def test_optimism_is_seen():
+    """What is chosen where it is judged looks better than it is."""
+    scores = be.simulate(60, 3, random_state=4)
+    splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
+    ds = crossed(scores, splitter, threshold=("far", 0.001))
+    assert (ds.train_far <= 0.001).all()
+    assert (ds.far > 0.001).any()
+
+
+def test_similarities_mirror(scores):
+    splitter = be.partition.SubjectKFold(3)
+    plain = crossed(scores, splitter)
+    turned = crossed(be.Scores(-scores.values, scores.probe_labels, kind="similarity"), splitter)
+    np.testing.assert_array_equal(plain.threshold, -turned.threshold)
+    np.testing.assert_array_equal(plain.far, turned.far)
+    fixed = crossed(
+        be.Scores(-scores.values, scores.probe_labels, kind="similarity"),
+        splitter,
+        threshold=("fixed", -2.5),
+    )
+    same = crossed(scores, splitter, threshold="fixed=2.5")
+    np.testing.assert_array_equal(fixed.fa, same.fa)
+    assert (fixed.threshold == -2.5).all()
+
+
+def test_streamed_embeddings_and_string_labels():
+    rng = np.random.default_rng(3)
+    subject = np.repeat([f"s{i}" for i in range(12)], 4)
+    x = np.repeat(rng.normal(size=(12, 6)), 4, axis=0) + 0.5 * rng.normal(size=(48, 6))
+    whole = be.Scores.from_embeddings(x, subject, metric="l1")
+    streamed = be.Scores.from_embeddings(x, subject, metric="l1", memory_limit=1)
+    assert streamed.streams
+    splitter = be.partition.SubjectKFold(3)
+    a, b = (crossed(s, splitter) for s in (whole, streamed))
+    np.testing.assert_array_equal(a.fa, b.fa)
+    np.testing.assert_allclose(a.threshold, b.threshold)
+
+
+def test_splitters_of_scikit_learn(scores):
+    from sklearn.model_selection import GroupKFold, GroupShuffleSplit
+
+    ds = crossed(scores, GroupKFold(3))
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 3}
+    assert (ds.test_subjects + ds.train_subjects == 30).all()
+    drawn = crossed(scores, GroupShuffleSplit(2, random_state=0))
+    assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
+
+
+@pytest.mark.slow
+def test_results_survive_a_file(scores, tmp_path):
+    import xarray as xr
+
+    ds = crossed(scores, be.partition.SubjectKFold(3))
+    ds.to_netcdf(tmp_path / "folds.nc", engine="h5netcdf")
+    back = xr.load_dataset(tmp_path / "folds.nc", engine="h5netcdf")
+    assert back.identical(ds)
+    for name, value in ds.attrs.items():
+        assert type(value) in (str, int, float), name
+        assert np.asarray(back.attrs[name]).dtype.kind == np.asarray(value).dtype.kind, name
+    assert all(ds[name].attrs["long_name"] for name in ds.variables)
+
+
+def test_progress_ends_at_the_whole(scores):
+    seen: list[tuple[int, int]] = []
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    crossed(scores, splitter, progress=lambda *x: seen.append(x))
+    assert seen[-1][0] == seen[-1][1]
+    assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+def test_bad_input_is_refused(scores):
+    folds = be.partition.SubjectKFold(3)
+    with pytest.raises(DataError, match="only 30 subjects"):
+        crossed(scores, be.partition.SubjectKFold(31))
+    with pytest.raises(DataError, match=r"threshold is 'err'.*Did you mean '(eer|frr)'"):
+        crossed(scores, folds, threshold="err")
+    for wrong in (("far", 2.0), ("far",), ("cost", 0.5, 1), ("fixed", math.nan), "far=x"):
+        with pytest.raises(DataError):
+            crossed(scores, folds, threshold=wrong)
+    with pytest.raises(DataError, match=r"be\.repeat"):
+        crossed(scores, be.partition.ProbeGallerySplit(1))
+    with pytest.raises(DataError, match="divides a list of pairs"):
+        crossed(scores, be.partition.PredefinedPairFolds([0, 1]))
+    with pytest.raises(DataError, match="features with estimator"):
+        crossed(scores.values, folds)
+    with pytest.raises(DataError, match="meta is given with Scores"):
+        crossed(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
+    order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
+    with pytest.raises(ProtocolError, match="order"):
+        crossed(order, be.partition.SubjectKFold(2))
+    failed = scores.values.copy()
+    failed[0, 1] = np.nan
+    with pytest.raises(DataError, match="hold 1 NaN"):
+        crossed(be.Scores(failed, scores.probe_labels), folds)
+
+
+class Given:
+    """A splitter that yields what it was given."""
+
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        yield from self.parts
+
+
+def test_what_a_splitter_yields_is_checked(scores):
+    n = len(scores.probe_labels)
+    first, rest = list(range(40)), list(range(40, n))
+    both = crossed(scores, Given((first, rest), (rest, first)))
+    assert dict(both.sizes) == {"repeat": 1, "fold": 2}
+    for parts, message in (
+        ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
+        ((np.arange(40.0), rest), "float64; expected indices"),
+        ((first, [*rest, n]), rf"1 indices out of range, the first is {n}; expected 0..{n - 1}"),
+        ((first, [-1]), "the first is -1"),
+        ((first, []), "an empty test part"),
+        (first, "expected pairs"),
+        (5, "yields int"),
+    ):
+        with pytest.raises(DataError, match=message):
+            crossed(scores, Given(parts))
+
+
+@pytest.mark.slow
+def test_the_page_says_what_happens(root):
+    import doctest
+
+    path = root / "docs" / "cross-evaluation.md"
+    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0
+    assert ran > 20
+
+
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_the_sizes_of_galleries_are_said_first(task):
+    """Of 20 subjects two are not enrolled: the galleries have 18 in all."""
+    subject = np.repeat(np.arange(20), 3)
+    enrolled = np.arange(60)[(np.arange(60) % 3 == 0) & (subject < 18)]
+    probes = np.setdiff1d(np.arange(60), enrolled)
+    values = np.random.default_rng(0).normal(size=(len(probes), 18)) + 2.0 * (
+        subject[probes][:, None] != subject[enrolled]
+    )
+    scores = be.Scores(values, subject[probes], subject[enrolled])
+    fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
+    said = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
+    assert ds.attrs["galleries"] == said
+    lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
+    heading = next(i for i, line in enumerate(lines) if "identification" in line)
+    assert lines[heading + 1] == said
+    assert ds.attrs["warnings"].count("galleries of different sizes") == 1
+    whole = be.simulate(21, 3)
+    halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
+    alike = crossed(whole, halves, task=task)
+    assert "not comparable" not in alike.attrs["galleries"]
+    assert "galleries" not in alike.attrs["warnings"]
+    verified = crossed(whole, halves)
+    assert "galleries" not in verified.attrs
+
+
+# ---------------------------------------------------------------------------------- new people
+
+
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
+    from sklearn.model_selection import GroupKFold, KFold
+
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        ds = crossed(scores, KFold(3, shuffle=True, random_state=0), task=task)
+    label = np.asarray(scores.probe_labels)
+    parts = list(KFold(3, shuffle=True, random_state=0).split(label))
+    both = [len(set(label[train]) & set(label[test])) for train, test in parts]
+    assert ds.attrs["subjects_in_both_parts"] == max(both) > 0
+    first = ds.attrs["warnings"].splitlines()[0]
+    assert first.startswith(f"up to {max(both)} subjects of a test part are in its training part")
+    assert "Divide by subject, as SubjectKFold does" in first and "3 of 3 folds" in first
+    new = crossed(scores, GroupKFold(3), task=task)
+    assert new.attrs["subjects_in_both_parts"] == 0
+    assert "new people" not in new.attrs["warnings"]
+
+
+def test_folds_of_samples_are_noted_without_a_python_warning(scores):
+    """The name of the splitter says that samples are divided; the result says what follows."""
+    ds = crossed(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
+    assert ds.attrs["subjects_in_both_parts"] > 0
+    assert "not those of new people" in ds.attrs["warnings"]
+    fewest = crossed(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
+    assert fewest.attrs["subjects_in_both_parts"] == 0
+
+
+def test_pairs_of_the_same_people_in_training_and_test_are_named():
+    from sklearn.model_selection import KFold
+
+    rng = np.random.default_rng(0)
+    subjects = np.array([(a, b) for a in range(8) for b in range(a, 8) for _ in range(3)])
+    same = subjects[:, 0] == subjects[:, 1]
+    values = rng.random(len(same)) + ~same
+    splitter = KFold(4, shuffle=True, random_state=0)
+    known = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        ds = crossed(known, splitter)
+    assert ds.attrs["subjects_in_both_parts"] == 8
+    unknown = crossed(be.Scores.from_pairs(values, same, kind="distance"), splitter)
+    assert "subjects_in_both_parts" not in unknown.attrs
+    divided = crossed(known, be.partition.SubjectKFold(2))
+    assert divided.attrs["subjects_in_both_parts"] == 0

@@ -1,0 +1,557 @@
+"""The lecture's whole experiment, against its slide algorithms as plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from twins import crossed
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.studies.folds import parts as parts_module
+
+# ------------------------------------------------------------------- the slides, transcribed
+
+
+def verification_attempts(d, label, probes, gallery, templates):
+    """Genuine and impostor scores: each template, or the best of each enrolled subject."""
+    genuine, impostor = [], []
+    for i in probes:
+        claimed: dict = {}
+        for j in gallery:
+            if j != i:
+                claimed.setdefault(label[j], []).append(d[i][j])
+        for subject, scores in claimed.items():
+            found = scores if templates == "single" else [min(scores)]
+            (genuine if subject == label[i] else impostor).extend(found)
+    return genuine, impostor
+
+
+def verification_slide(genuine, impostor, t):
+    """GA, FR, FA, GR at a threshold."""
+    ga = fr = fa = gr = 0
+    for score in genuine:
+        if score <= t:
+            ga += 1
+        else:
+            fr += 1
+    for score in impostor:
+        if score <= t:
+            fa += 1
+        else:
+            gr += 1
+    return ga, fr, fa, gr
+
+
+def ordered(d, label, i, gallery):
+    """The list of a probe: nearest first, a tied template of another subject before a mate."""
+    return sorted((j for j in gallery if j != i), key=lambda j: (d[i][j], label[j] == label[i]))
+
+
+def open_set_slide(d, label, probes, gallery, t, ranks, every=None):
+    """TG, TI, FA, and the genuine attempts detected at each of the ranks or better.
+
+    `every` are all probes of the part, some of which are counted.
+    """
+    enrolled = {label[j] for j in gallery}
+    unenrolled_probes = any(label[i] not in enrolled for i in every or probes)
+    tg = ti = fa = 0
+    detected = [0] * len(ranks)
+    for i in probes:
+        found = ordered(d, label, i, gallery)
+        if label[i] in enrolled:
+            mates = [k for k, j in enumerate(found, 1) if label[j] == label[i]]
+            if mates:
+                tg += 1
+                first = mates[0]
+                if d[i][found[first - 1]] <= t:
+                    for k, rank in enumerate(ranks):
+                        detected[k] += first <= rank
+            if unenrolled_probes:
+                continue  # a genuine user only
+        others = [j for j in found if label[j] != label[i]]
+        if others:
+            ti += 1
+            fa += d[i][others[0]] <= t
+    return tg, ti, fa, detected
+
+
+def closed_set_slide(d, label, probes, gallery, ranks):
+    """Probes that are enrolled, and those identified at each of the ranks or better."""
+    attempts, found = 0, [0] * len(ranks)
+    for i in probes:
+        mates = [k for k, j in enumerate(ordered(d, label, i, gallery), 1) if label[j] == label[i]]
+        if mates:
+            attempts += 1
+            for k, rank in enumerate(ranks):
+                found[k] += mates[0] <= rank
+    return attempts, found
+
+
+# --------------------------------------------------------------------------- 50 experiments
+
+
+def drawn(seed):
+    """Scores with ties, unequal subjects, a kind, and an experiment to divide them."""
+    rng = np.random.default_rng(seed)
+    subjects = int(rng.integers(10, 14))
+    label = np.repeat([f"s{k}" for k in range(subjects)], rng.integers(2, 5, subjects))
+    label = label[rng.permutation(len(label))]
+    d = rng.integers(0, 30, (len(label), len(label))) - 8 * (label[:, None] == label)
+    kind = ("distance", "similarity")[seed % 2]
+    dtype = (np.float32, np.float64, np.int16)[seed % 3]
+    values = (d if kind == "distance" else -d).astype(dtype)
+    galleries = (None, 1, 0.5)[seed % 3]
+    experiment = Experiment(
+        (0.4, 3)[seed % 2],
+        (None, 0.3)[seed // 2 % 2],
+        galleries,
+        None if galleries is None else (None, 1, 0.34)[seed // 3 % 3],
+        random_state=seed,
+    )
+    return be.Scores(values, label, kind=kind), d.tolist(), label.tolist(), experiment
+
+
+def same(found, expected):
+    return float(found) == pytest.approx(float(expected), nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.cases(1)
+def test_every_count_is_that_of_the_slides(seed):
+    scores, d, label, experiment = drawn(seed)
+    sign = 1 if scores.kind == "distance" else -1
+    ranks = [1, 2, 4]
+    given = {"ranks": ranks, "far_targets": (0.2, 0.01)}
+    rule = ("eer", ("far", 0.1))[seed % 2]
+    results = {
+        ("verification", templates): crossed(
+            scores, experiment, templates=templates, threshold=rule, **given
+        )
+        for templates in ("single", "multi")
+    }
+    for task in ("open_set", "closed_set"):
+        results[task, ""] = crossed(scores, experiment, task=task, threshold=rule, **given)
+    for repeat, parts in enumerate(experiment.split(scores)):
+        test = parts.probe.tolist(), parts.gallery.tolist()
+        train = parts.threshold_probe.tolist(), parts.threshold_gallery.tolist()
+        for (task, templates), ds in results.items():
+            one = ds.isel(repeat=repeat, fold=0)
+            for prefix, part in (("", test), ("train_", train)):
+                if task == "closed_set":
+                    attempts, found = closed_set_slide(d, label, *part, ranks)
+                    assert int(one[f"{prefix}genuine_attempts"]) == attempts
+                    assert one[f"{prefix}cms_count"].values.tolist() == found
+                    continue
+                t = sign * float(one["threshold"])
+                names = ("fa", "genuine_attempts", "impostor_attempts")
+                fa, tg, ti = (int(one[f"{prefix}{name}"]) for name in names)
+                if task == "verification":
+                    both = verification_attempts(d, label, *part, templates)
+                    counts = verification_slide(*both, t)
+                    names = ("ga", "fr", "fa", "gr")
+                    assert tuple(int(one[f"{prefix}{name}"]) for name in names) == counts
+                    assert (tg, ti) == tuple(map(len, both))
+                else:
+                    found = open_set_slide(d, label, *part, t, ranks)
+                    assert (tg, ti, fa) == found[:3]
+                    detected = np.rint(one[f"{prefix}dir"].values * tg)
+                    assert detected.tolist() == found[3]
+                    assert int(one[f"{prefix}fr"]) == tg - found[3][0]
+            if task == "verification":  # the threshold, and the points of the test part
+                both = verification_attempts(d, label, *train, templates)
+                chosen = naive.eer(*both, "distance").threshold
+                if rule != "eer":
+                    chosen = naive.threshold_at_far(*both, "distance", 0.1)
+                assert sign * float(one["threshold"]) == chosen
+                both = verification_attempts(d, label, *test, templates)
+                assert same(one.eer, naive.eer(*both, "distance").value)
+                assert same(one.auc, naive.auc(*both, "distance"))
+                for k, x in enumerate((0.2, 0.01)):
+                    expected = naive.frr_at_far(*both, "distance", x)[0]
+                    assert same(one.frr_at_far[k], expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.cases(1)
+def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
+    scores, d, label, _ = drawn(seed)
+    sign = 1 if scores.kind == "distance" else -1
+    galleries = (None, 1)[seed % 2]
+    experiment = Experiment(
+        0.5,
+        None if galleries else (None, 0.3)[seed // 2 % 2],
+        galleries,
+        None if galleries is None else (None, 0.3)[seed // 4 % 2],
+        by="sample",
+        unseen=(0.3, 2, None)[seed % 3],
+        too_few="probe",
+        repeats=2,
+        random_state=seed,
+    )
+    results = {
+        task: crossed(scores, experiment, task=task[0], templates=task[1])
+        for task in (("verification", "single"), ("verification", "multi"), ("open_set", "single"))
+    }
+    assert "Divide by subject" not in results["open_set", "single"].attrs["warnings"]
+    for repeat, parts in enumerate(experiment.split(scores)):
+        trained = {label[i] for i in [*parts.train, *parts.threshold_gallery]}
+        every, gallery = parts.probe.tolist(), parts.gallery.tolist()
+        for (task, templates), ds in results.items():
+            one, total = ds.isel(repeat=repeat, fold=0), {}
+            t = sign * float(one["threshold"])
+            assert "only the threshold is fitted on the training part" in ds.attrs["seen"]
+            for which in ("seen", "unseen"):
+                probes = [i for i in every if (label[i] in trained) == (which == "seen")]
+                if task == "verification":
+                    both = verification_attempts(d, label, probes, gallery, templates)
+                    tg, ti = map(len, both)
+                    _, fr, fa, _ = verification_slide(*both, t)
+                else:
+                    tg, ti, fa, detected = open_set_slide(d, label, probes, gallery, t, [1], every)
+                    fr = tg - detected[0]
+                counts = {"fr": fr, "fa": fa, "genuine_attempts": tg, "impostor_attempts": ti}
+                for name, count in counts.items():
+                    if not np.isnan(t) or "attempts" in name:
+                        assert int(one[f"{name}_{which}"]) == count
+                    total[name] = total.get(name, 0) + int(one[f"{name}_{which}"])
+                if not np.isnan(t):
+                    assert same(one[f"frr_{which}"], fr / tg if tg else np.nan)
+                    assert same(one[f"far_{which}"], fa / ti if ti else np.nan)
+            assert all(total[name] == int(one[name]) for name in total)
+    ds = results["verification", "single"]
+    for rate in ("frr_seen", "frr_unseen", "far_seen", "far_unseen"):
+        values = ds[rate].values.ravel()
+        mean = values[~np.isnan(values)].mean() if not np.isnan(values).all() else np.nan
+        assert same(ds[f"{rate}_mean"], mean)
+
+
+def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
+    scores = be.simulate(20, 4, random_state=3)
+    given = {"by": "sample", "unseen": 0.3, "repeats": 2, "random_state": 1}
+    experiment = Experiment(0.5, None, 1, 0.25, too_few="probe", **given)
+    listed = crossed(scores, experiment, threshold=("far", 0.05))
+    claimed = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
+    monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
+    assert crossed(scores, experiment, threshold=("far", 0.05)).identical(listed)
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
+        both = claimed[f"{name}_seen"] + claimed[f"{name}_unseen"]
+        assert both.values.tolist() == claimed[name].values.tolist()
+        assert (claimed[f"{name}_seen"] > 0).any()
+
+
+@pytest.mark.slow
+def test_what_is_fitted_on_seen_subjects_may_know_them():
+    """A transformer that stores its training templates maps each onto its subject's mean."""
+
+    class Remembers:
+        def fit(self, x, y):
+            self.known = {k: x[np.array(y) == k].mean(axis=0) for k in set(y)}
+            return self
+
+        def transform(self, x):
+            means = np.array(list(self.known.values()))
+            near = np.linalg.norm(x[:, None] - means, axis=2).argmin(axis=1)
+            return 0.5 * x + 0.5 * means[near]
+
+        def get_params(self, deep=True):
+            return {}
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(20), 6)
+    x = rng.normal(size=(20, 5))[y] + 0.8 * rng.normal(size=(120, 5))
+    experiment = Experiment(0.5, by="sample", unseen=0.4, repeats=3, random_state=0)
+    ds = crossed(x, experiment, y=y, estimator=Remembers(), metric="l2")
+    assert float(ds.frr_seen_mean) < float(ds.frr_unseen_mean)
+    assert ds.attrs["seen"] == "Remembers and the threshold are fitted on the training part"
+    scores = be.Scores.from_embeddings(x, y, metric="l2")
+    fixed = crossed(scores, experiment, threshold=("fixed", 2.0))
+    assert fixed.attrs["seen"].startswith("nothing is fitted on the training part")
+    calibrated = crossed(scores, experiment, estimator=be.Calibrator())
+    assert calibrated.attrs["seen"].startswith("Calibrator and the threshold are fitted")
+    plain = crossed(scores, experiment)
+    for name in ("fr_seen", "fa_seen", "fr_unseen", "impostor_attempts_unseen"):
+        assert calibrated[name].values.tolist() == plain[name].values.tolist()
+    assert "frr_seen" not in crossed(scores, Experiment(0.5, random_state=0))
+
+
+@pytest.mark.parametrize("seed", range(0, 12, 3))
+@pytest.mark.cases(1)
+def test_points_are_those_of_the_part_by_itself(seed):
+    scores, _, _, experiment = drawn(seed + 1)  # with a gallery
+    parts = list(experiment.split(scores))
+    views = [scores.select(one.probe, one.gallery) for one in parts]
+    targets = (0.3, 0.05)
+    ds = crossed(scores, experiment, task="open_set", ranks=(1, 2), far_targets=targets)
+    repeated = be.repeat(scores, experiment, task="open_set", max_rank=2, far_targets=targets)
+    for k, view in enumerate(views):
+        whole = be.open_set(view, far_targets=targets, max_rank=2)
+        np.testing.assert_array_equal(ds.eer[k, 0], whole.eer)
+        np.testing.assert_array_equal(ds.dir_at_far[k, 0], whole.dir_at_far)
+        np.testing.assert_array_equal(repeated.dir_at_far[k, 0], whole.dir_at_far)
+    closed = be.repeat(scores, experiment, task="closed_set")
+    for k, view in enumerate(views):
+        rate = be.closed_set(view, unmated="skip").recognition_rate
+        assert float(closed.recognition_rate[k, 0]) == float(rate)
+
+
+def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
+    scores = be.simulate(30, 4, random_state=3)
+    experiment = Experiment(0.5, None, 1, 0.3, repeats=3, random_state=1)
+    listed = [
+        crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
+        for templates in ("single", "multi")
+    ]
+    curves = be.repeat(scores, experiment)
+    monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
+    for templates, expected in zip(("single", "multi"), listed, strict=True):
+        found = crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
+        assert found.identical(expected)
+    assert be.repeat(scores, experiment).identical(curves)
+
+
+@pytest.mark.slow
+def test_averages_are_over_the_repeats():
+    scores = be.simulate(30, 4, random_state=2)
+    experiment = Experiment(0.4, None, 1, 0.25, repeats=9, random_state=5)
+    for task, names in (
+        ("verification", ("eer", "auc", "frr_at_far", "hter")),
+        ("open_set", ("eer", "dir_at_far", "hter", "dir")),
+        ("closed_set", ("recognition_rate", "cms")),
+    ):
+        ds = crossed(scores, experiment, task=task, interval="quantile", confidence=0.8)
+        repeated = be.repeat(scores, experiment, task=task, confidence=0.8)
+        assert "same subjects" in ds.attrs["interval"]
+        for name in names:
+            values = ds[name].values.reshape(9, -1)
+            for source in (ds, repeated):
+                if f"{name}_sd" not in source:
+                    continue
+                if source is repeated:
+                    values = repeated[name].values.reshape(9, -1)
+                np.testing.assert_allclose(np.ravel(source[f"{name}_mean"]), values.mean(axis=0))
+                deviation = values.std(axis=0, ddof=1)
+                np.testing.assert_allclose(np.ravel(source[f"{name}_sd"]), deviation, atol=1e-15)
+                low, high = np.quantile(values, [0.1, 0.9], axis=0)
+                np.testing.assert_allclose(np.ravel(source[f"{name}_low"]), low, atol=1e-15)
+                np.testing.assert_allclose(np.ravel(source[f"{name}_high"]), high, atol=1e-15)
+
+
+def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
+    scores = be.simulate(20, 4, random_state=2)
+    experiment = Experiment(gallery_templates=1, unenrolled=0.3, repeats=4, random_state=6)
+    splitter = EnrolledSplit(
+        ProbeGallerySplit(1), unenrolled=0.3, n_repeats=4, random_state=6
+    )  # fmt: skip
+    for task in ("verification", "open_set"):
+        one, other = (be.repeat(scores, s, task=task) for s in (experiment, splitter))
+        one.attrs.pop("splitter"), other.attrs.pop("splitter")
+        assert one.identical(other)
+
+
+def test_an_estimator_is_fitted_on_the_training_part_alone():
+    class Recorder:
+        def fit(self, x, y):
+            fitted.append(set(y))
+            return self
+
+        def transform(self, x):
+            return x
+
+        def get_params(self, deep=True):
+            return {}
+
+    fitted: list[set] = []
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), 4)
+    x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
+    experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
+    found = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
+    scores = be.Scores.from_embeddings(x, y, metric="l2")
+    expected = crossed(scores, experiment)
+    for name in ("fa", "fr", "threshold", "eer", "train_fa", "test_subjects", "train_subjects"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
+    assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
+
+
+# ---------------------------------------------------------------------------- claims drawn
+
+
+@pytest.mark.parametrize(("per_probe", "share"), [(1, 0.5), (1, 0.9), (3, 0.1), (2, 0.0), (2, 0.5)])
+@pytest.mark.cases(1)
+def test_claims_are_drawn_as_defined(per_probe, share):
+    scores = be.simulate(12, 5, random_state=1)
+    gallery = np.flatnonzero((np.arange(60) % 5 == 0) & (np.arange(60) < 45))
+    view = scores.select(np.setdiff1d(np.arange(60), gallery), gallery)
+    claims = ClaimSampler(per_probe, share, random_state=4).draw(view)
+    label, enrolled = view.probe_labels, set(view.gallery_labels.tolist())
+    own, unenrolled_probes = set(), 0
+    made: dict[int, list] = {}
+    for probe, subject, known in zip(*claims, strict=True):
+        assert subject in enrolled
+        assert known == (label[probe] in enrolled)
+        made.setdefault(int(probe), []).append(subject)
+        if subject == label[probe]:
+            own.add(int(probe))
+        unenrolled_probes += not known
+    assert all(len(set(x)) == len(x) == per_probe for x in made.values())
+    assert sorted(made) == list(range(len(label)))
+    inside = sum(name in enrolled for name in label)
+    assert len(own) == round(share * per_probe * inside)
+    assert unenrolled_probes == per_probe * (len(label) - inside)
+    ds = be.verification(view, templates="multi", claims=ClaimSampler(per_probe, share, 4))
+    assert int(ds.genuine_attempts) == len(own)
+    assert int(ds.impostor_attempts) == per_probe * inside - len(own)
+    assert int(ds.unenrolled_attempts) == unenrolled_probes
+    accepted = [
+        sum(
+            view.values[probe, view.gallery_labels == subject].min() <= t
+            for probe, subject, known in zip(*claims, strict=True)
+            if not known
+        )
+        for t in ds.threshold.values[[100, 500, 900]]
+    ]
+    assert ds.fa_unenrolled.values[[100, 500, 900]].tolist() == accepted
+
+
+@pytest.mark.slow
+def test_impostor_claims_are_uniform():
+    """Chi-squared over the other subjects of one probe: 4 degrees of freedom."""
+    scores = be.Scores(np.zeros((6, 6)), list("aabcde"))
+    view = scores.select([0], [1, 2, 3, 4, 5])
+    sampler = ClaimSampler(2, 0.0, random_state=0)
+    seen = dict.fromkeys("bcde", 0)
+    for repeat in range(2000):
+        for subject in sampler.draw(view, repeat).subject:
+            seen[subject] += 1
+    assert sum(seen.values()) == 4000
+    assert sum((n - 1000) ** 2 / 1000 for n in seen.values()) < 16.3  # p = 0.001 with 3
+
+
+def test_claims_that_cannot_be_made():
+    scores = be.simulate(6, 3, random_state=1)
+    view = scores.select(np.arange(1, 18, 3), np.arange(0, 18, 3))
+    cases = [
+        (ClaimSampler(2, 1.0), "makes 12 genuine claims of 12, but only 6 probes have a mate"),
+        (ClaimSampler(6, 0.0), "6 impostor claims by one probe, but it has only 5 other"),
+    ]
+    for sampler, words in cases:
+        with pytest.raises(DataError, match=words):
+            be.verification(view, claims=sampler)
+    alone = be.Scores(np.zeros((3, 3)), list("abb"))  # a has no mate but itself
+    assert (ClaimSampler(1, 0.66, 1).draw(alone).probe[[0]] == 0).all()
+    with pytest.raises(DataError, match="only 2 probes have a mate"):
+        ClaimSampler(1, 1.0).draw(alone)
+    for bad in ({"per_probe": 0}, {"genuine": 1.5}, {"genuine": "half"}):
+        with pytest.raises(DataError, match=next(iter(bad))):
+            ClaimSampler(**bad)
+    pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
+    with pytest.raises(ProtocolError, match="claims"):
+        be.verification(pairs, claims=ClaimSampler())
+    with pytest.raises(DataError, match="expected a ClaimSampler"):
+        crossed(scores, Experiment(0.5), claims=["x"])
+    with pytest.raises(ProtocolError, match="resamples the subjects"):
+        crossed(scores, Experiment(0.5), claims=ClaimSampler(), interval="subject-bootstrap")
+
+
+def test_claims_keep_away_from_what_is_not_compared():
+    meta = {"session": [1, 1, 1, 2]}
+    scores = be.Scores(np.zeros((4, 4)), list("aabb"), probe_meta=meta).excluding("session")
+    assert set(ClaimSampler(1, 0.5).draw(scores).probe[:4]) == {0, 1, 2, 3}
+    own = {
+        int(p)
+        for repeat in range(20)
+        for p, s, _ in zip(*ClaimSampler(1, 0.25).draw(scores, repeat), strict=True)
+        if s == scores.probe_labels[p]
+    }
+    assert own == {2, 3}
+    mask = np.ones((4, 4), dtype=np.uint8) + (np.equal.outer(list("aabb"), list("aabb")))
+    mask[2, 3] = 0
+    masked = be.Scores(np.zeros((4, 4)), list("aabb"), mask=mask)
+    with pytest.raises(DataError, match="only 3 probes have a mate"):
+        ClaimSampler(1, 1.0).draw(masked)
+
+
+@pytest.mark.slow
+def test_rates_do_not_depend_on_the_share_of_genuine_claims():
+    """Means over 150 draws at one threshold, less those of all claims: within 4 standard errors."""
+    scores = be.simulate(16, 4, random_state=3)
+    experiment = Experiment(gallery_templates=1, repeats=150, random_state=1)
+    given = {"threshold": ("fixed", 4.3), "far_targets": ()}
+    whole = crossed(scores, experiment, **given)
+    accuracy = {}
+    for share in (0.9, 0.5, 0.1):
+        ds = crossed(scores, experiment, claims=ClaimSampler(1, share, 11), **given)
+        for rate in ("far", "frr"):
+            difference = (ds[rate] - whole[rate]).values.ravel()
+            error = difference.std(ddof=1) / math.sqrt(len(difference))
+            assert 0 < error < 0.02 and abs(difference.mean()) < 4 * error
+        accuracy[share] = float(ds.accuracy_mean)
+    assert accuracy[0.9] - accuracy[0.1] > 0.02  # divided by all attempts, it depends on the share
+
+
+def test_claims_of_an_experiment_are_drawn_for_each_part():
+    scores = be.simulate(20, 5, random_state=3)
+    experiment = Experiment(0.5, None, 1, 0.2, repeats=6, random_state=1)
+    ds = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    assert (ds.genuine_attempts == 16).all() and (ds.impostor_attempts == 48).all()
+    assert (ds.unenrolled_attempts == 20).all() and (ds.train_unenrolled_attempts == 20).all()
+    assert len(set(ds.fa.values.ravel().tolist())) > 1
+    np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
+    again = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    assert again.identical(ds)
+    curves = be.repeat(scores, experiment, claims=ClaimSampler(2, 0.25), thresholds=[3.0, 5.0])
+    assert curves.fa_unenrolled.dims == ("repeat", "fold", "threshold")
+    assert (curves.unenrolled_attempts == 20).all()
+
+
+# ------------------------------------------------------------------------------- bad input
+
+
+def test_what_an_experiment_cannot_do():
+    scores = be.simulate(8, 3, random_state=1)
+    with pytest.raises(ProtocolError, match="neither train nor validation"):
+        crossed(scores, Experiment(gallery_templates=1))
+    fixed = crossed(scores, Experiment(gallery_templates=1), threshold=("fixed", 4.0))
+    assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"
+    crossed(scores, Experiment(gallery_templates=1), task="closed_set")
+    gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
+    with pytest.raises(ProtocolError, match="divides one set of templates"):
+        crossed(gallery, Experiment(0.5))
+    with pytest.raises(ProtocolError, match="divides one set of templates"):
+        be.repeat(gallery, Experiment(0.5))
+    pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
+    with pytest.raises(ProtocolError, match="a list of pairs"):
+        crossed(pairs, Experiment(0.5))
+
+
+def test_galleries_that_an_exclusion_makes_smaller_are_counted():
+    """Two templates a subject are enrolled; each has a session, as each of the three probes."""
+    who, session = np.repeat(np.arange(10), 5), np.tile([1, 1, 1, 2, 2], 10)
+    rng = np.random.default_rng(0)
+    d = rng.random((50, 50)) + (who[:, None] != who)
+    scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
+    experiment = be.partition.Experiment(
+        train=5, gallery_templates=2, repeats=3, random_state=1
+    )  # fmt: skip
+    fewer, none = [], []
+    for parts in experiment.split(y=who):
+        counts = []
+        for probe in parts.probe:
+            own = [g for g in parts.gallery if who[g] == who[probe]]
+            counts.append(sum(session[g] == session[probe] for g in own))
+            assert len(own) == 2
+        fewer.append(sum(x > 0 for x in counts))
+        none.append(sum(x == 2 for x in counts))
+    found = crossed(scores, experiment)
+    assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
+    assert (
+        f"{sum(fewer)} of 45 probes are compared with fewer templates of their subject than are "
+        f"enrolled, since pairs are excluded; {sum(none)} with none"
+    ) in found.attrs["warnings"]
+    plain = crossed(scores.excluding(), experiment)
+    assert "reduced_galleries" not in plain and "excluded" not in plain.attrs["warnings"]

@@ -1,0 +1,107 @@
+"""Scorers by a function of one's own: it takes all genuine and all impostor scores.
+
+Scorers by name are in test_fitted_systems.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+from sklearn.decomposition import PCA
+from sklearn.model_selection import cross_val_score
+from strategies import examples_of, matrices
+
+import bioeval as be
+from bioeval.studies.folds import scorers
+
+
+def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
+    """Remember the scores, and return their numbers as one."""
+    kept.scores = np.sort(genuine), np.sort(impostor)
+    return len(genuine) / len(impostor)
+
+
+@settings(max_examples=examples_of(25))
+@given(matrices(masks=("none", "labelled")), st.sampled_from(["single", "multi"]))
+def test_the_function_takes_the_scores_of_all_attempts(case, templates):
+    if templates == "multi":
+        both = naive.attempts_multi(**case.naive())
+    else:
+        both = naive.attempts_single(**case.naive())
+    found = be.make_scorer(kept, templates=templates).of_scores(be.Scores(**case.scores()))
+    if not all(map(len, both)):
+        assert np.isnan(found)
+        return
+    assert found == len(both[0]) / len(both[1])
+    for scores, expected in zip(kept.scores, both, strict=True):
+        assert scores.dtype == np.float64
+        np.testing.assert_array_equal(scores, np.sort(np.array(expected, dtype=float)))
+
+
+def test_pairs_and_failed_comparisons():
+    values, genuine = [0.1, 0.2, 0.5, np.nan], [True, True, False, False]
+    scorer = be.make_scorer(kept)
+    assert scorer.of_scores(be.Scores.from_pairs(values, genuine, nan="exclude")) == 2
+    scorer.of_scores(be.Scores.from_pairs(values, genuine, nan="reject", kind="similarity"))
+    assert [x.tolist() for x in kept.scores] == [[0.1, 0.2], [-np.inf, 0.5]]
+
+
+def test_a_test_of_scipy_gives_its_statistic():
+    scores = be.simulate(12, 3, random_state=1)
+    label, values = scores.probe_labels, np.asarray(scores.values)
+    same = label[:, None] == label
+    genuine, impostor = values[same & ~np.eye(36, dtype=bool)], values[~same]
+    found = be.make_scorer(stats.ks_2samp).of_scores(scores)
+    assert found == stats.ks_2samp(genuine, impostor).statistic
+    less = be.make_scorer(stats.wasserstein_distance, larger_is_better=False)
+    assert less.of_scores(scores) == pytest.approx(-stats.wasserstein_distance(genuine, impostor))
+    assert be.eer_scorer.of_scores(scores) == -be.verification(scores).eer
+    for scorer in (less, be.make_scorer(stats.ks_2samp)):
+        assert pickle.loads(pickle.dumps(scorer)) == scorer == copy.deepcopy(scorer)
+    assert repr(less) == (
+        "make_scorer(wasserstein_distance, metric='cosine', larger_is_better=False)"
+    )
+
+
+def test_too_many_scores_are_refused_with_the_reason(monkeypatch):
+    monkeypatch.setattr(scorers, "MOST_HELD", 99)
+    scores = be.simulate(5, 2, random_state=1)
+    with pytest.raises(be.DataError, match=r"100 comparisons, 800 bytes; at most 99 .*: eer, "):
+        be.make_scorer(kept).of_scores(scores)
+    assert np.isfinite(be.make_scorer("auc").of_scores(scores))
+
+
+@pytest.mark.parametrize("value", ["x", None, 1j, np.ones(2)])
+@pytest.mark.cases(2)
+def test_a_function_returns_a_number(value):
+    scores = be.simulate(5, 2, random_state=1)
+    with pytest.raises(be.DataError, match=f"returned {type(value).__name__}; expected a number"):
+        be.make_scorer(lambda genuine, impostor: value).of_scores(scores)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(be.DataError, match="measure is 3; expected one of 'eer'"):
+        be.make_scorer(3)
+    with pytest.raises(be.DataError, match="a larger eer is better is known"):
+        be.make_scorer("eer", larger_is_better=True)
+    with pytest.raises(be.DataError, match="scores is list"):
+        be.make_scorer(kept).of_scores([[1.0]])
+
+
+@pytest.mark.slow
+def test_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(8), 4)
+    x = rng.normal(size=(8, 6))[person] + rng.normal(size=(32, 6))
+    folds, scorer = be.partition.SubjectKFold(2), be.make_scorer(stats.ks_2samp, metric="l2")
+    found = cross_val_score(PCA(3, random_state=0), x, person, cv=folds, scoring=scorer)
+    for value, (train, test) in zip(found, folds.split(y=person), strict=True):
+        made = PCA(3, random_state=0).fit(x[train]).transform(x[test])
+        scores = be.Scores.from_embeddings(made, person[test], metric="l2")
+        assert value == pytest.approx(scorer.of_scores(scores))

@@ -1,0 +1,293 @@
+"""Fusion of systems against the slow twin and scikit-learn, in folds and from the shell."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import math
+import shlex
+
+import naive_calibration as twin
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from twins import crossed, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.scores import derived
+from bioeval.studies.fusion import fusion
+
+LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
+
+
+def system(seed: int, kind: str, labels: list = LABELS, **options) -> be.Scores:
+    """Scores in which genuine ones are closer, with infinities and a diagonal of NaN."""
+    rng = np.random.default_rng(seed)
+    mates = np.equal.outer(labels, labels)
+    values = np.round(rng.normal(size=mates.shape) + 1.2 * mates, 2)
+    values[0, 2], values[1, 3] = np.inf, -np.inf
+    np.fill_diagonal(values, np.nan)
+    return be.Scores(values if kind != "distance" else -values, labels, kind=kind, **options)
+
+
+@pytest.fixture
+def systems() -> dict[str, be.Scores]:
+    return {"face": system(1, "distance"), "finger": system(2, "similarity")}
+
+
+def others(scores: be.Scores) -> np.ndarray:
+    return ~np.eye(len(scores.values), dtype=bool)
+
+
+def similarities(scores: be.Scores) -> np.ndarray:
+    return -scores.values if scores.kind == "distance" else scores.values
+
+
+@pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
+@pytest.mark.parametrize("method", ["mean", "min", "max", "product", "weighted"])
+@pytest.mark.cases(1)
+def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
+    if method == "product" and normalise != "min-max":
+        return
+    weights = {"finger": 2.0, "face": 0.5} if method == "weighted" else None
+    train = {"face": system(3, "distance"), "finger": system(4, "similarity")}
+    fused = be.fuse(systems, method, normalise=normalise, weights=weights, train=train)
+    known = [similarities(s)[others(s)].tolist() for s in train.values()]
+    given = [similarities(s) for s in systems.values()]
+    assert fused.kind == "similarity"
+    for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
+        each = [twin.scaled(x[i, j], normalise, t) for x, t in zip(given, known, strict=True)]
+        expected = twin.fused(each, method, [0.5, 2.0])
+        np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
+    assert fused.probe_labels.tolist() == LABELS
+    assert not any("optimistic" in text for text in fused.remarks)
+    own = be.fuse(systems, method, normalise=normalise, weights=weights)
+    assert "optimistic" in be.verification(own).attrs["warnings"]
+
+
+@pytest.mark.parametrize("kind", ["distance", "llr"])
+def test_without_normalisation_scores_and_kind_are_kept(kind):
+    pair = {"a": system(1, kind), "b": system(2, kind), "c": system(3, kind)}
+    values = [s.values for s in pair.values()]
+    for method in ("mean", "min", "max"):
+        fused = be.fuse(pair, method)
+        expected = [twin.fused([v[4, j] for v in values], method) for j in range(4)]
+        np.testing.assert_allclose(fused.values[4, :4], expected)
+        assert fused.kind == kind and not fused.remarks
+
+
+def test_a_mean_of_opposite_infinities_is_rejected():
+    a, b = system(1, "similarity"), system(2, "similarity")
+    b.values[0, 2] = -np.inf
+    assert be.fuse({"a": a, "b": b}).values[0, 2] == -np.inf
+
+
+@pytest.mark.parametrize(("nan", "expected"), [("reject", -np.inf), ("exclude", np.nan)])
+def test_failed_comparisons(nan, expected):
+    a, b = (system(i, "similarity", nan=nan) for i in (1, 2))
+    a.values[4, 5] = np.nan
+    fused = be.fuse({"a": a, "b": b}, "min")
+    np.testing.assert_equal(fused.values[4, 5], expected)
+    assert be.verification(fused).impostor_attempts == be.verification(a).impostor_attempts
+    raising = {"a": system(1, "similarity"), "b": system(2, "similarity")}
+    raising["a"].values[4, 5] = np.nan
+    with pytest.raises(DataError, match="1 NaN, the first at row 4, column 5"):
+        be.verification(be.fuse(raising))
+
+
+@pytest.mark.parametrize("normalise", ["none", "tanh"])
+def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
+    train = {"a": system(1, "similarity"), "b": system(2, "similarity")}
+    data = {"b": system(4, "similarity"), "a": system(3, "similarity")}
+    keep = others(train["a"]) & np.isfinite(train["a"].values) & np.isfinite(train["b"].values)
+    columns = []
+    for scores in train.values():
+        known = scores.values[others(scores)].tolist()
+        columns.append([twin.scaled(x, normalise, known) for x in scores.values[keep]])
+    x = np.array(columns).T
+    y = np.equal.outer(LABELS, LABELS)[keep]
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
+    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(z, y, weights)
+    found = be.Fusion("logistic", normalise).fit(train)
+    slopes = expected.coef_[0] / x.std(axis=0)
+    np.testing.assert_allclose(list(found.weights_.values()), slopes, rtol=1e-6)
+    offset = expected.intercept_[0] - slopes @ x.mean(axis=0)
+    np.testing.assert_allclose(found.offset_, offset, rtol=1e-6)
+    fused = be.fuse(data, "logistic", normalise=normalise, train=train)
+    entering = [
+        twin.scaled(data[k].values[4, 6], normalise, train[k].values[others(train[k])].tolist())
+        for k in ("a", "b")
+    ]
+    np.testing.assert_allclose(fused.values[4, 6], slopes @ entering + offset, rtol=1e-5)
+    assert fused.kind == "llr"
+
+
+def test_separable_systems_are_penalised_with_a_warning():
+    a, b = system(1, "similarity"), system(2, "similarity")
+    a.values[np.equal.outer(LABELS, LABELS)] += 100
+    with pytest.warns(BioevalWarning, match="separable"):
+        found = be.Fusion("logistic").fit({"a": a, "b": b})
+    assert found.separable_ and all(map(math.isfinite, found.weights_.values()))
+    fused = found.transform({"a": a, "b": b})
+    assert "separable" in be.verification(fused).attrs["warnings"]
+    folds = be.partition.SubjectKFold(2)
+    over = crossed({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
+    assert "rest on the penalty, not on data (in 2 of 2 folds)" in over.attrs["warnings"]
+
+
+def test_pairs_and_selections_and_masks():
+    a, b = system(1, "similarity"), system(2, "similarity")
+    rows = [0, 4, 5, 9, 12]
+    part = be.fuse({"a": a.select(rows, rows), "b": b.select(rows, rows)})
+    whole = be.fuse({"a": a, "b": b})
+    np.testing.assert_array_equal(part.values, whole.values[np.ix_(rows, rows)])
+    assert part.layout == "all-against-all"
+    pairs = {k: s.at_pairs([0, 3, 5], [1, 6, 7]) for k, s in (("a", a), ("b", b))}
+    np.testing.assert_array_equal(be.fuse(pairs).values, whole.values[[0, 3, 5], [1, 6, 7]])
+    mask = np.where(np.equal.outer(LABELS, LABELS), 2, 1)
+    mask[0] = 0
+    np.fill_diagonal(mask, 0)
+    masked = {
+        k: be.Scores(s.values, LABELS, kind="similarity", mask=mask)
+        for k, s in (("a", a), ("b", b))
+    }
+    found = be.verification(be.fuse(masked))
+    assert found.genuine_attempts == (mask == 2).sum()
+    unlabelled = {k: be.Scores(s.values, kind="similarity", mask=mask) for k, s in masked.items()}
+    assert (
+        be.verification(be.fuse(unlabelled, normalise="z")).impostor_attempts == (mask == 1).sum()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "product"}, 'expected normalise="min-max"'),
+        ({"method": "weighted"}, "weights is missing"),
+        ({"weights": {"a": 1, "b": 1}}, "weights is given"),
+        ({"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
+        ({"method": "weighted", "weights": {"a": 1, "b": 1, "c": 2}}, "system is 'c'"),
+        ({"method": "weighted", "weights": {"a": 0, "b": 0}}, "all 0"),
+        ({"method": "median"}, "method is 'median'"),
+        ({"normalise": "minmax"}, "Did you mean 'min-max'"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(DataError, match=message):
+        be.fuse({"a": system(1, "similarity"), "b": system(2, "similarity")}, **options)
+
+
+def test_systems_that_do_not_fit_together_are_refused(systems):
+    with pytest.raises(DataError, match="'face' holds distances, 'finger' holds similarities"):
+        be.fuse(systems)
+    other = [*LABELS[:-1], "eve"]
+    with pytest.raises(DataError, match="'face' and 'x': .* first is probe 15 .'dan' and 'eve'"):
+        be.fuse({"face": systems["face"], "x": system(2, "distance", other)})
+    with pytest.raises(DataError, match="two or more systems"):
+        be.fuse({"face": systems["face"]})
+    with pytest.raises(DataError, match="nan is 'raise' and 'reject'"):
+        be.fuse({"a": system(1, "llr"), "b": system(2, "llr", nan="reject")})
+    with pytest.raises(DataError, match="order within each row"):
+        be.fuse({"a": system(1, "order", nan="reject"), "b": system(2, "order", nan="reject")})
+    flat = be.Scores(np.ones((16, 16)), LABELS, kind="similarity")
+    with pytest.raises(DataError, match="z normalisation of 'b' .* equal"):
+        be.fuse({"a": systems["finger"], "b": flat}, normalise="z")
+    fitted = be.Fusion(normalise="z").fit(systems)
+    with pytest.raises(DataError, match="the systems are 'a', 'b'"):
+        fitted.transform({"a": systems["face"], "b": systems["finger"]})
+    with pytest.raises(DataError, match="scores of 'face' are similarities, and its training"):
+        fitted.transform({**systems, "face": system(1, "similarity")})
+    with pytest.raises((DataError, ProtocolError), match="finger"):
+        be.fuse({"face": systems["face"], "finger": [[1, 2]]})
+
+
+def test_in_folds_nothing_is_learnt_from_the_test_people():
+    pair = {
+        "a": be.simulate(12, 3, within=1.2, random_state=1),
+        "b": be.simulate(12, 3, within=1.2, random_state=2),
+    }
+    folds = be.partition.SubjectKFold(3)
+    estimator = be.Fusion("logistic")
+    assert repr(clone(estimator)) == repr(estimator)
+    found = crossed(pair, folds, estimator=estimator, threshold="eer")
+    labels = pair["a"].probe_labels
+    for k, test in enumerate(np.array_split(np.unique(labels), 3)):
+        inside = np.isin(labels, test)
+        train, held = (
+            {name: s.select(which, which) for name, s in pair.items()}
+            for which in (~inside, inside)
+        )
+        fused = be.fuse(held, "logistic", train=train)
+        at = be.verification(fused, thresholds=[found.threshold.values[0, k]])
+        np.testing.assert_array_equal(found.fa[0, k], at.fa[0])
+        np.testing.assert_allclose(found.cllr[0, k], be.calibration(fused).cllr)
+    chain = make_pipeline(be.Fusion(normalise="z"), be.Calibrator())
+    assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
+    closed = crossed(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
+    assert closed.cms_mean.shape == (1,)
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for i, name in enumerate(("face", "finger")):
+        be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
+    files = ["face.npz", "finger.npz"]
+    assert main(["fuse", *files, "--normalise", "z", "--out", "fused.npz", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["systems"]
+    fused = be.load("fused.npz")
+    assert found["fused"]["eer"] == be.verification(fused).eer and fused.kind == "similarity"
+    assert list(found) == ["face", "finger", "fused"]
+    course = ["--method", "logistic", "--protocol", "course-kfold"]
+    assert main(["fuse", *files, *course]) == 0
+    table = capsys.readouterr().out
+    assert "face" in table and "±" in table and "min Cllr" in table
+    weights = ["--method", "weighted", "--weights", "face=2", "--weights", "finger=1"]
+    assert main(["fuse", *files, *weights, "--train", *files[:1], "--train", *files[1:]]) == 0
+    capsys.readouterr()
+    for options, message in (
+        (["--out", "fused.npz"], "would be replaced"),
+        (["--weights", "face=x", "--method", "weighted"], "expected NAME=NUMBER"),
+        (["--method", "product"], "expected --normalise min-max"),
+        (["--name", "a"], "--name is given 1 times"),
+        (["--train", "face.npz"], "--train is given 1 times"),
+    ):
+        assert main(["fuse", *files, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_large_matrices_are_computed_in_blocks(monkeypatch):
+    """The same numbers as of a matrix that is made whole."""
+    pair = {
+        "a": be.simulate(12, 3, within=1.2, random_state=1),
+        "b": be.simulate(12, 3, within=1.2, random_state=2),
+    }
+    whole = be.fuse(pair, normalise="z")
+    monkeypatch.setattr(fusion, "derived", lambda *args: derived.derived(*args, limit=0))
+    rows = be.fuse(pair, normalise="z")
+    assert isinstance(rows.base, derived.DerivedRows)
+    np.testing.assert_array_equal(rows.values, whole.values)
+    index = np.array([3, 1, 30])
+    np.testing.assert_array_equal(rows.select(probes=index).values, whole.values[index])
+    assert be.verification(rows).eer == be.verification(whole).eer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["calibration.md", "fusion.md"])
+def test_the_pages_say_what_happens(page, root, tmp_path, monkeypatch, capsys):
+    path = root / "docs" / page
+    monkeypatch.chdir(tmp_path)
+    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0 and ran > 5
+    text = path.read_text(encoding="utf-8")
+    commands = [line for line in text.splitlines() if line.startswith("bioeval ")]
+    assert len(commands) >= 4
+    for line in commands:
+        capsys.readouterr()
+        assert main(shlex.split(line)[1:]) == 0, line
+    if page == "fusion.md":
+        assert "EER, %" in capsys.readouterr().out

@@ -1,0 +1,698 @@
+"""Random galleries: exact means against every gallery there is, and against sampling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import naive
+import naive_galleries
+import numba
+import numpy as np
+import pytest
+import strategies as own
+from hypothesis import given, strategies as st
+from twins import floats, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.protocol import load
+from bioeval.scores.blocks import BlockReader
+from bioeval.studies.galleries import kernel
+from bioeval.studies.galleries.drawn import Drawn
+from bioeval.studies.galleries.random_galleries import (
+    FixedSums,
+    GalleryJob,
+    GalleryTally,
+    SampledJob,
+    _rules,
+)
+from bioeval.tallies.thresholds import to_internal
+
+COUNTS = ("genuine_attempts", "impostor_attempts")
+OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")
+NANS = ("raise", "reject", "exclude")
+# Few templates: all galleries are listed.
+SMALL = ((1,), (3,), (1, 1), (2, 1), (2, 2), (3, 1, 2), (2, 2, 2), (4, 1, 1, 2), (1, 3, 2, 1, 2))
+
+
+def assert_expected(ds, expected, names) -> None:
+    for name in names:
+        np.testing.assert_allclose(
+            ds[name], floats(getattr(expected, name)), rtol=0, atol=1e-13, err_msg=name
+        )
+
+
+@st.composite
+def drawn_cases(draw, sizes=SMALL):
+    case = draw(own.matrices(nans=NANS, masks=("none", "labelled"), sizes=sizes))
+    limits = draw(own.thresholds(case, max_size=4))
+    return case, limits, draw(st.sampled_from(own.TIES)), draw(st.integers(1, 3))
+
+
+@given(drawn_cases(), st.sampled_from(own.IMPOSTORS), st.sampled_from((None, 1, 2)))
+def test_every_gallery(found, impostors, max_rank):
+    case, limits, ties, size = found
+    scores = be.Scores(**case.scores())
+    given_ = {"size": size, "ties": ties, "max_rank": max_rank}
+    expected = naive_galleries.expected(
+        **case.naive(), thresholds=limits, impostors=impostors, **given_
+    )
+    given_ = {"gallery": size, "rank_unit": "subject", "ties": ties, "max_rank": max_rank}
+    ds = be.open_set(scores, thresholds=limits, impostors=impostors, **given_)
+    for name in COUNTS:
+        assert ds[name].item() == getattr(expected, name), name
+    assert_expected(ds, expected, OPEN)
+    closed = be.closed_set(scores, unmated="skip", **given_)
+    assert closed.attempts.item() == expected.genuine_attempts
+    assert closed.skipped.item() == expected.skipped
+    assert_expected(closed, expected, ("cms", "cms_count", "tied"))
+    mates = [sum(cell.mate for cell in row) for row in naive.read(**case.naive()).rows]
+    fewer = sum(0 < count < size for count in mates)
+    for found in (ds, closed):
+        assert ("fewer_mates" in found) == (size > 1)
+        assert found.get("fewer_mates", fewer if size > 1 else 0) == (fewer if size > 1 else 0)
+        note = f"{fewer} of {expected.genuine_attempts} mated search"
+        assert (note in found.attrs["warnings"]) == (size > 1 and fewer > 0)
+
+
+def test_a_gallery_that_an_exclusion_leaves_with_fewer_templates_is_counted():
+    """Of three templates two are of one session: these have one left to draw, the third has two."""
+    simulated = be.simulate(5, 3, random_state=1)
+    sessions = {"session": np.tile(["monday", "monday", "friday"], 5)}
+    scores = be.Scores(np.asarray(simulated.values), simulated.probe_labels, probe_meta=sessions)
+    given_ = {"gallery": 2, "rank_unit": "subject"}
+    assert be.closed_set(scores, **given_).fewer_mates == 0
+    apart = scores.excluding("session")
+    counted = be.tally(apart.select(probes=np.arange(7)), gallery_card())
+    whole = counted.merge(be.tally(apart.select(probes=np.arange(7, 15)), gallery_card()))
+    for found in (
+        be.closed_set(apart, **given_),
+        be.open_set(apart, sampling=3, random_state=1, **given_),
+        whole.dataset("closed_set"),
+    ):
+        assert found.fewer_mates == 10
+        assert (
+            "10 of 15 mated searches have fewer than 2 usable templates of their subject; the "
+            "gallery holds all of these" in found.attrs["warnings"]
+        )
+
+
+def gallery_card():
+    """The card of the layout, with closed set in galleries of two templates of each subject."""
+    card = load("course-all-vs-all")
+    closed = replace(card.closed_set, gallery=2, rank_unit="subject", unmated="skip")
+    return replace(card, verification=None, open_set=None, closed_set=closed)
+
+
+@pytest.mark.slow
+@given(drawn_cases())
+def test_properties(found):
+    case, limits, ties, _ = found
+    scores = be.Scores(**case.scores())
+    limits = np.append(limits[limits < np.inf], np.inf)
+    if case.kind == "similarity":
+        limits = np.append(-np.inf, limits[(limits > -np.inf) & (limits < np.inf)])
+    ds = be.open_set(scores, gallery="single", ties=ties, thresholds=limits)
+    closed = be.closed_set(scores, gallery="single", ties=ties, unmated="skip")
+    # CMS is DIR without a threshold, to the last bit.
+    loosest = 0 if case.kind == "similarity" else -1
+    np.testing.assert_array_equal(ds.dir[loosest], closed.cms)
+    step = -1 if case.kind == "similarity" else 1
+    for name in ("dir", "far", "ttr", "ttr_identity", "ftr"):
+        assert not (np.diff(ds[name].values[::step], axis=0) < -1e-14).any(), name
+    assert not (np.diff(ds.dir.values, axis=1) < 0).any()
+    if closed.attempts:
+        assert float(closed.cms[-1]) == pytest.approx(1.0, abs=1e-14)
+        low, mean, high = (
+            be.closed_set(scores, gallery="single", ties=t, unmated="skip").cms.values
+            for t in ("pessimistic", "expected", "optimistic")
+        )
+        assert (low <= mean + 1e-14).all() and (mean <= high + 1e-14).all()
+
+
+@pytest.mark.slow
+@given(drawn_cases(sizes=((1,), (1, 1), (1, 1, 1, 1))))
+def test_one_template_a_subject_leaves_nothing_to_draw(found):
+    case, limits, ties, size = found
+    scores = be.Scores(**case.scores())
+    options = {"ties": ties, "thresholds": limits, "rank_unit": "subject", "max_rank": 4}
+    ordinary, drawn = (be.open_set(scores, gallery=g, **options) for g in ("all", size))
+    exactly = 0.0 if ties != "expected" else 1e-14
+    for name in (*COUNTS, *OPEN):
+        np.testing.assert_allclose(drawn[name], ordinary[name], rtol=0, atol=exactly, err_msg=name)
+
+
+@pytest.mark.slow
+@given(drawn_cases())
+def test_all_templates_drawn_is_the_ordinary_gallery(found):
+    case, limits, ties, _ = found
+    scores = be.Scores(**case.scores())
+    options = {"ties": ties, "thresholds": limits, "rank_unit": "subject", "max_rank": 4}
+    ordinary, drawn = (be.open_set(scores, gallery=g, **options) for g in ("all", 10**12))
+    for name in (*COUNTS, *OPEN):
+        np.testing.assert_allclose(drawn[name], ordinary[name], rtol=0, atol=1e-14, err_msg=name)
+
+
+def test_order_only_scores_have_a_closed_set():
+    order = [[1, 4, 2, 3], [4, 1, 3, 2], [2, 3, 1, 4]]
+    scores = be.Scores(order, ["a", "b", "b"], ["a", "a", "b", "b"], kind="order")
+    expected = naive_galleries.expected(order, ["a", "b", "b"], ["a", "a", "b", "b"], kind="order")
+    assert_expected(be.closed_set(scores, gallery="single"), expected, ("cms",))
+    with pytest.raises(be.ProtocolError, match="only the order within each row"):
+        be.open_set(scores, gallery="single")
+
+
+def test_by_hand():
+    """One probe: mates at 2 and 5; ``b`` at 1, 3; ``c`` at 4, 4, 6."""
+    labels = ["a", "a", "b", "b", "c", "c", "c"]
+    scores = be.Scores([[2, 5, 1, 3, 4, 4, 6]], ["a"], labels)
+    # The mate at 2: b is closer with 1/2, c with 0. At 5: b surely, c with 2/3.
+    ds = be.open_set(scores, gallery="single", thresholds=[1, 2, 3, 4, 5])
+    np.testing.assert_allclose(ds.di[1], [1 / 4, 1 / 4, 0], atol=1e-15)
+    np.testing.assert_allclose(ds.di[4], [1 / 4, 1 / 4 + 1 / 6, 1 / 3], atol=1e-15)
+    np.testing.assert_allclose(ds.far, [1 / 2, 1 / 2, 1, 1, 1], atol=1e-15)
+    # Two templates: both mates; b's both, so that one is closer than 2; c not.
+    closed = be.closed_set(scores, gallery=2, rank_unit="subject")
+    np.testing.assert_allclose(closed.cms, [0, 1, 1])
+
+
+# ------------------------------------------------------------------------------ the kernel
+
+
+def many_subjects(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.random(n) * rng.choice([1e-6, 0.01, 0.5, 1.0], n)
+
+
+SUCCESSES = numba.njit(kernel.successes)  # as kernels compile it
+
+
+def successes(chance, more, u, limit, times=None) -> np.ndarray:
+    """Call the kernel; trials are made once each unless `times` says."""
+    terms = np.full((3, limit), np.nan)
+    times = np.ones(len(chance), dtype=np.int64) if times is None else times
+    SUCCESSES(kernel.Trials(chance, more, times), len(chance), u, limit, 1e-30, terms)
+    return terms[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "limit"), [(3, 10), (400, 50), (1500, 1501), (1500, 7)])
+@pytest.mark.cases(2)
+def test_successes_against_the_fourier_transform(count, limit):
+    """The characteristic function gives the same chances (Hong 2013)."""
+    p = many_subjects(count)
+    out = successes(p, np.zeros(count), 0.0, limit)
+    roots = np.exp(2j * np.pi * np.arange(count + 1) / (count + 1))
+    transform = np.exp(np.log(1 + p[:, None] * (roots[None] - 1)).sum(axis=0))
+    chances = np.fft.fft(transform).real / (count + 1)
+    room = min(limit, count + 1)
+    np.testing.assert_allclose(out[:room], chances[:room], rtol=0, atol=1e-13)
+    assert (out >= 0).all() and (out[room:] == 0).all()
+
+
+@pytest.mark.parametrize("limit", [5, 60, 400, 3000])
+def test_repeated_trials_are_the_trials_one_by_one(limit):
+    rng = np.random.default_rng(3)
+    p = np.concatenate([rng.random(12), [1e-9, 0.999999, 0.5]])
+    times = np.concatenate([rng.integers(1, 60, 12), [300, 200, 2000]])
+    once = np.repeat(p, times)
+    one_by_one = successes(once, np.zeros(len(once)), 0.0, limit)
+    together = successes(p, np.zeros(len(p)), 0.0, limit, times)
+    np.testing.assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-25)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(5, 1), (30, 4), (400, 50), (3000, 50)])
+@pytest.mark.cases(2)
+def test_what_is_out_of_reach_has_no_chance(count, limit):
+    """Chernoff's bound holds, takes any lower bound of the mean, and is not far off."""
+    tiny = 1e-24
+    rng = np.random.default_rng(count)
+    refused = []
+    for centre in np.linspace(0.01, 0.99, 60):
+        p = np.clip(centre + rng.normal(scale=0.1, size=count), 0.0, 0.999)
+        mean = float(p.sum())
+        terms = np.zeros(limit)
+        terms[0] = 1.0
+        for x in p:
+            terms[1:] = terms[1:] * (1 - x) + terms[:-1] * x
+            terms[0] *= 1 - x
+        beyond = kernel.out_of_reach(mean, count, limit, tiny)
+        assert not beyond or terms.sum() < tiny
+        assert beyond or not kernel.out_of_reach(0.9 * mean, count, limit, tiny)
+        assert beyond or terms.sum() > tiny**2
+        refused.append(beyond)
+    assert count < 100 or 0 < sum(refused) < len(refused)
+    assert kernel.out_of_reach(count, count, limit, tiny) == (count >= limit)
+
+
+@pytest.mark.parametrize("gallery", [1, 2])
+def test_mates_that_are_out_of_reach_still_tie(gallery):
+    """Beyond the ranks that are reported, ties are counted all the same."""
+    rng = np.random.default_rng(6)
+    subjects = np.repeat(np.arange(300), 3)
+    near = rng.integers(0, 50, (2, 900)).astype(float)
+    near[:, :3] = [0.0, 49.0, 49.0]
+    scores = be.Scores(near, [0, 0], subjects)
+    options = {"gallery": gallery, "rank_unit": "subject"}
+    few, all_ = (be.closed_set(scores, **options, max_rank=k) for k in (2, 300))
+    assert few.tied == all_.tied
+    np.testing.assert_allclose(few.cms, all_.cms[:2], rtol=0, atol=1e-15)
+
+
+def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
+    """Chances of each rank of a mate, by convolving the numbers closer and tied."""
+    n = len(closer)
+    joint = np.zeros((n + 1, n + 1))
+    joint[0, 0] = 1.0
+    for p, e in zip(closer, tied, strict=True):
+        after = joint * (1 - p - e)
+        after[1:, :] += joint[:-1, :] * p
+        after[:, 1:] += joint[:, :-1] * e
+        joint = after
+    out = np.zeros(n + 1)
+    for x in range(n + 1):
+        for y in range(n + 1 - x):
+            out[x : x + y + 1] += joint[x, y] / (y + 1)
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40, 150])
+def test_expected_ties_against_a_convolution(count):
+    rng = np.random.default_rng(count)
+    closer = rng.random(count) * rng.choice([0.01, 0.3], count)
+    tied = (1 - closer) * rng.random(count)
+    sizes, starts, nodes, weights = _rules(count)
+    wanted = min(count // 2 + 1, 16 + int(6 * math.sqrt(count)))
+    rule = int(np.searchsorted(sizes, wanted))
+    found = np.zeros(count + 1)
+    for q in range(starts[rule], starts[rule + 1]):
+        found += weights[q] * successes(closer, tied, nodes[q], count + 1)
+    np.testing.assert_allclose(found, convolved(closer, tied), rtol=0, atol=2e-14)
+
+
+@pytest.mark.slow
+def test_fewer_nodes_than_the_degree_are_enough_for_many_ties():
+    """All of 2,000 subjects tied: every place is as likely as every other."""
+    count = 2000
+    sizes, starts, nodes, weights = _rules(count)
+    assert sizes[-1] < count // 2
+    found, none, all_ = np.zeros(count + 1), np.zeros(count), np.ones(count)
+    for q in range(starts[-2], starts[-1]):
+        found += weights[q] * successes(none, all_, nodes[q], count + 1)
+    np.testing.assert_allclose(found, 1 / (count + 1), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "c", "g"), [(5, 2, 1), (5, 2, 2), (5, 2, 4), (5, 0, 3), (60, 7, 20)])
+def test_none_drawn_is_a_ratio_of_binomials(n, c, g):
+    expected = math.comb(n - c, g) / math.comb(n, g)
+    assert kernel.none_drawn(n, c, g) == pytest.approx(expected, rel=1e-14)
+
+
+# ------------------------------------------------------------------------- more than a handful
+
+
+def one_by_one(d, labels, i: int, limit: int) -> np.ndarray:
+    """Chances of the ranks of probe `i` of a square matrix, each trial convolved apart."""
+    labels = np.asarray(labels)
+    mates = np.nonzero((labels == labels[i]) & (np.arange(len(labels)) != i))[0]
+    out = np.zeros(limit)
+    for a in mates:
+        terms = np.ones(1)
+        for s in np.unique(labels[labels != labels[i]]):
+            p = np.mean(d[i, labels == s] <= d[i, a])
+            terms = np.convolve(terms, [1 - p, p])
+        out += np.pad(terms, (0, limit))[:limit] / len(mates)
+    return out
+
+
+@pytest.mark.parametrize("templates", [3, (2, 6), (30, 40)])
+@pytest.mark.cases(1)
+def test_many_subjects(templates):
+    scores = be.simulate(40, templates, within=1.2, random_state=4)
+    limit, rows = 30, np.arange(0, scores.shape[0], scores.shape[0] // 12)
+    expected = np.mean([one_by_one(scores.values, scores.probe_labels, i, limit) for i in rows], 0)
+    part = scores.select(probes=rows)
+    found = be.closed_set(part, gallery="single", max_rank=limit)
+    np.testing.assert_allclose(found.cms, np.cumsum(expected), rtol=0, atol=1e-13)
+
+
+def test_far_of_many_templates():
+    """Of more templates than there are logarithms in the table, and of fewer."""
+    rng = np.random.default_rng(5)
+    labels = np.repeat(["a", "b", "c"], (300, 20, 1))
+    d = rng.random((4, len(labels)))
+    limits = [0.001, 0.01, 0.05, 0.9]
+    for size in (1, 3):
+        scores = be.Scores(d, ["x", "x", "y", "z"], labels)
+        found = be.open_set(scores, gallery=size, rank_unit="subject", thresholds=limits)
+        for t, limit in enumerate(limits):
+            none = np.ones(4)
+            for s in "abc":
+                n, c = (labels == s).sum(), (d[:, labels == s] <= limit).sum(axis=1)
+                take = min(size, n)
+                none *= [math.comb(n - int(k), take) / math.comb(n, take) for k in c]
+            assert found.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
+
+
+def test_threads_change_nothing():
+    import numba
+
+    scores = be.simulate(60, (1, 6), within=1.0, random_state=6)
+    limits = np.linspace(0, scores.values.max(), 20)
+    given_ = {"gallery": "single", "thresholds": limits, "ties": "expected"}
+    alone = be.open_set(scores, **given_)
+    before = numba.get_num_threads()
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    try:
+        together = be.open_set(scores, **given_)
+        drawn = be.open_set(scores, **given_, sampling=3, random_state=1)
+    finally:
+        numba.set_num_threads(before)
+    assert together.equals(alone)
+    assert drawn.equals(be.open_set(scores, **given_, sampling=3, random_state=1))
+
+
+# --------------------------------------------------------------------------------- sampling
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.cases(1)
+def test_sampling_agrees_with_the_exact_mean(layout, size):
+    more = {} if layout == "all-against-all" else {"probes": 3, "unenrolled": 5}
+    scores = be.simulate(30, (1, 5), layout=layout, within=1.1, random_state=7, **more)
+    limits = np.quantile(scores.values, [0.01, 0.05, 0.1, 0.3])
+    given_ = {"gallery": size, "rank_unit": "subject", "thresholds": limits, "ties": "expected"}
+    exact = be.open_set(scores, **given_)
+    drawn = be.open_set(scores, **given_, sampling=400, random_state=8)
+    for name in ("dir", "far", "frr", "ttr", "ttr_identity"):
+        error, se = (drawn[name] - exact[name]).values, drawn[f"{name}_se"].values
+        assert (se > 0).any()
+        sure = np.maximum(se, 1 / 400 / 90)
+        assert (np.abs(error) <= 4.5 * sure).all(), name
+    closed = [
+        be.closed_set(scores, gallery=size, rank_unit="subject", unmated="skip", **x)
+        for x in ({}, {"sampling": 400, "random_state": 9})
+    ]
+    error = (closed[1].cms - closed[0].cms).values
+    assert (np.abs(error) <= 4.5 * np.maximum(closed[1].cms_se, 1 / 36000)).all()
+    assert closed[1].cms_by_gallery.dims == ("repeat", "rank")
+    np.testing.assert_allclose(closed[1].cms_by_gallery.mean("repeat"), closed[1].cms)
+    np.testing.assert_allclose(closed[1].cms_by_gallery.std("repeat", ddof=1), closed[1].cms_sd)
+
+
+@pytest.mark.slow
+def test_the_standard_error_is_what_it_says():
+    """Over many seeds, means lie about one standard error from the exact mean."""
+    scores = be.simulate(20, (1, 5), within=1.2, random_state=5)
+    exact = be.closed_set(scores, gallery="single", max_rank=3).cms
+    z = []
+    for seed in range(30):
+        drawn = be.closed_set(
+            scores, gallery="single", max_rank=3, sampling=30, random_state=100 + seed
+        )
+        z.append(((drawn.cms - exact) / drawn.cms_se).values)
+    assert 0.7 < np.sqrt(np.mean(np.square(z))) < 1.4
+    assert abs(np.mean(z)) < 0.5
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_draws_are_uniform(size):
+    """Each template of a subject is drawn as often as each other, and none twice."""
+    scores = be.Scores([[5.0, 1, 2, 3, 4]], ["a"], ["a"] + ["b"] * 4)
+    reader = BlockReader(scores)
+    job = SampledJob(reader, Drawn(size, 20_000, 3))
+    for block in reader:
+        job.add(block)
+    nearest = job.facts["other"][:, 0]
+    none = [math.comb(4 - c, size) / math.comb(4, size) for c in (1, 2, 3, 4)]
+    found = [(nearest > t).mean() for t in (1, 2, 3, 4)]
+    np.testing.assert_allclose(found, none, atol=0.015)
+    assert (job.facts["mate"] == 5).all()
+
+
+def test_the_seed_is_what_counts():
+    scores = be.simulate(12, 4, within=1.5, random_state=3)
+    given_ = {"gallery": "single", "sampling": 5}
+    one, same, other = (be.closed_set(scores, **given_, random_state=x) for x in (1, 1, 2))
+    assert one.equals(same) and not one.cms.equals(other.cms)
+    single = be.closed_set(scores, gallery="single", sampling=1, random_state=1)
+    assert np.isnan(single.cms_sd).all()
+    # A probe draws the same in whatever row it is.
+    rows = np.array([5, 40, 3])
+    part = be.closed_set(scores.select(probes=rows), **given_, random_state=1)
+    whole = be.closed_set(scores.select(probes=rows[::-1]), **given_, random_state=1)
+    np.testing.assert_array_equal(part.cms_by_gallery, whole.cms_by_gallery)
+
+
+def test_pairs_of_one_session_are_left_out_before_the_draw():
+    rng = np.random.default_rng(4)
+    people, days = np.repeat(np.arange(8), 4), np.tile([0, 0, 1, 2], 8)
+    d = rng.random((32, 32))
+    meta = {"session": days}
+    scores = be.Scores(d, people, probe_meta=meta, exclude=("session",))
+    same = (people[:, None] == people) & (days[:, None] == days)
+    mask = np.where(same, 0, np.where(people[:, None] == people, 2, 1)).astype(np.uint8)
+    masked = be.Scores(d, people, mask=mask)
+    given_ = {"gallery": "single", "thresholds": [0.01, 0.05, 0.2]}
+    a, b = be.open_set(scores, **given_), be.open_set(masked, **given_)
+    np.testing.assert_array_equal(a.dir, b.dir)
+    np.testing.assert_array_equal(a.far, b.far)
+    assert not a.dir.equals(be.open_set(be.Scores(d, people), **given_).dir)
+
+
+# ------------------------------------------------------------------------------ wrong usage
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gallery": "one"}, "expected 'all'"),
+        ({"gallery": 0}, "at least 1"),
+        ({"gallery": True}, "at least 1"),
+        ({"gallery": "single", "sampling": 0}, "expected 'exact'"),
+        ({"sampling": 10}, "leaves nothing to draw"),
+        ({"gallery": "single", "interval": "wilson"}, "intervals are of the whole gallery"),
+        ({"gallery": 2}, "give rank_unit|Give rank_unit"),
+        ({"gallery": 2, "rank_unit": "subject", "fusion": "mean"}, "Give fusion"),
+        ({"gallery": "single", "ties": "random"}, "ties"),
+        ({"gallery": "single", "max_rank": 0}, "max_rank"),
+        ({"gallery": "single", "sampling": 3, "random_state": -1}, "random_state"),
+    ],
+)
+def test_bad_options(options, message):
+    scores = be.simulate(4, 2)
+    for task in (be.open_set, be.closed_set):
+        with pytest.raises(be.DataError, match=message):
+            task(scores, **options)
+
+
+@pytest.mark.parametrize("task", [be.open_set, be.closed_set])
+def test_more_galleries_than_there_is_memory(task):
+    with pytest.raises(be.DataError, match=r"GiB .* expected at most [\d,]+ galleries"):
+        task(be.simulate(100, 2), gallery="single", sampling=10**6)
+    with pytest.raises(be.DataError, match=r"GiB .* expected at most [\d,]+ galleries"):
+        be.gallery_size(be.simulate(100, 2), range(50, 60), sampling=10**6)
+
+
+def test_what_has_no_subjects_cannot_be_drawn_from():
+    mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    with pytest.raises(be.ProtocolError, match="a mask does not give"):
+        be.closed_set(be.Scores(np.ones((3, 3)), mask=mask), gallery="single")
+    with pytest.raises(be.ProtocolError, match="fixed pairs"):
+        be.closed_set(be.Scores.from_pairs([1.0], [True]), gallery="single")
+
+
+def test_unmated_probes():
+    scores = be.Scores([[1, 2], [2, 1]], ["a", "x"], ["a", "b"])
+    with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
+        be.closed_set(scores, gallery="single")
+    found = be.closed_set(scores, gallery="single", unmated="skip")
+    assert (found.attempts, found.skipped) == (1, 1)
+    alone = be.Scores([[1, 2]], ["x"], ["a", "b"])
+    empty = be.open_set(alone, gallery="single", thresholds=[1])
+    assert np.isnan(empty.dir).all() and empty.far == 1 and np.isnan(empty.eer_at_least)
+
+
+def test_bounds_hold_the_operating_points():
+    """Sampled galleries of a fine grid: the points of the exact rates lie within the bounds."""
+    scores = be.simulate(25, 4, within=0.9, random_state=11)
+    few = be.open_set(scores, gallery="single", thresholds=12)
+    many = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values[0:3]))
+    assert few.eer_at_least <= many.eer_at_most and many.eer_at_least <= few.eer_at_most
+    assert few.eer_at_most - few.eer_at_least > many.eer_at_most - many.eer_at_least >= 0
+    for t in range(len(few.far_target)):
+        x = few.far_target[t].item()
+        best = many.dir.values[many.far.values <= x].max(axis=0, initial=0)
+        assert (best <= few.dir_at_far_at_most[t] + 1e-15).all()
+    fine = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values))
+    assert (few.dir_at_far_at_least <= fine.dir_at_far_at_least + 1e-15).all()
+    assert (fine.dir_at_far_at_least <= few.dir_at_far_at_most + 1e-15).all()
+    for end in ("eer_at_least", "eer_at_most"):
+        assert few.eer_at_least <= fine[end] <= few.eer_at_most
+
+
+# ------------------------------------------------------------- parts, streams, round trips
+
+
+def counted(scores: be.Scores, **options) -> GalleryTally:
+    reader = BlockReader(scores)
+    job = GalleryJob(reader, **options)
+    for block in reader:
+        job.add(block)
+    return job.result()
+
+
+@given(drawn_cases(), st.data())
+def test_merged_parts_are_the_whole_to_the_last_bit(found, data):
+    case, limits, ties, size = found
+    scores = be.Scores(**case.scores())
+    limits = to_internal(limits, case.kind)
+    options = {"size": size, "ties": ties, "thresholds": limits, "ranks": 3}
+    rows = data.draw(st.permutations(range(scores.shape[0])))
+    cut = data.draw(st.integers(0, len(rows)))
+    parts = [p for p in (rows[:cut], rows[cut:]) if p]
+    # A part of a square matrix is probe-against-gallery; so is the whole, here.
+    whole = counted(scores.select(probes=np.arange(len(rows))), **options)
+    merged = [counted(scores.select(probes=np.array(p)), **options) for p in parts]
+    both = merged[0] if len(merged) == 1 else merged[0].merge(merged[1])
+    for name in ("di", "tied", "within"):
+        np.testing.assert_array_equal(getattr(both, name).high, getattr(whole, name).high)
+        np.testing.assert_array_equal(getattr(both, name).low, getattr(whole, name).low)
+    for name in ("genuine", "unmated", "targets", "impostors_enrolled", "impostors_unenrolled"):
+        assert getattr(both, name) == getattr(whole, name), name
+
+
+def test_tiles_change_nothing(monkeypatch):
+    scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
+    options = {"gallery": "single", "thresholds": 30}
+    whole = be.open_set(scores, **options)
+    monkeypatch.setattr("bioeval.studies.galleries.random_galleries.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
+    assert be.open_set(scores, **options).equals(whole)
+
+
+def test_what_does_not_merge():
+    scores = be.simulate(6, 3, random_state=1)
+    options = {"size": 1, "ties": "stable", "thresholds": np.array([1.0]), "ranks": 3}
+    one = counted(scores, **options)
+    for name, other in (
+        ("size", 2), ("ties", "optimistic"), ("thresholds", np.array([2.0])), ("ranks", 4),
+    ):  # fmt: skip
+        with pytest.raises(be.MergeError, match=name):
+            one.merge(counted(scores, **(options | {name: other})))
+    with pytest.raises(be.MergeError, match="cannot be merged"):
+        one.merge(None)
+
+
+def test_fixed_sums_are_those_of_fractions():
+    rng = np.random.default_rng(1)
+    values = np.vstack([rng.random((500, 3)) ** 9, np.ones((20, 3)), np.zeros((5, 3))])
+    sums = FixedSums.zeros(1, 3)
+    sums.add(values, np.zeros(len(values), dtype=np.int64))
+    exact = [math.fsum(column) for column in values.T]
+    np.testing.assert_allclose(sums.values()[0], exact, rtol=1e-15)
+    backwards = FixedSums.zeros(1, 3)
+    for part in (values[300:][::-1], values[:300]):
+        backwards.add(np.ascontiguousarray(part), np.zeros(len(part), dtype=np.int64))
+    np.testing.assert_array_equal(sums.low, backwards.low)
+    np.testing.assert_array_equal(sums.high, backwards.high)
+
+
+@pytest.mark.slow
+def test_streamed_embeddings_and_parts_give_the_same(tmp_path):
+    rng = np.random.default_rng(2)
+    x, labels = rng.normal(size=(90, 8)), np.repeat(np.arange(30), 3)
+    whole = be.Scores.from_embeddings(x, labels, metric="l2")
+    streamed = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=1)
+    assert streamed.streams
+    given_ = {"gallery": "single", "thresholds": [2.0, 3.0, 4.0]}
+    a, b = be.open_set(whole, **given_), be.open_set(streamed, **given_)
+    np.testing.assert_allclose(a.dir, b.dir, atol=1e-12)
+    np.testing.assert_allclose(a.far, b.far, atol=1e-12)
+    a.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    import xarray as xr
+
+    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as again:
+        assert again.load().identical(a)
+
+
+CARD = """
+schema = 1
+name = "one-template"
+title = "One template per subject"
+summary = "Identification in galleries of one template per subject."
+layout = "probe-against-gallery"
+
+[source]
+text = "these tests"
+
+[verification]
+
+[open_set]
+gallery = "single"
+ties = "expected"
+max_rank = 4
+
+[closed_set]
+gallery = "single"
+unmated = "skip"
+
+[thresholds]
+values = [1.0, 2.0, 3.0]
+"""
+
+
+def test_cards_and_tallies(tmp_path):
+    from bioeval.protocol import parse
+
+    card = parse(CARD)
+    scores = be.simulate(
+        15, (1, 4), layout="probe-against-gallery", probes=3, unenrolled=4, random_state=1
+    )
+    limits, m = [1.0, 2.0, 3.0], scores.shape[0]
+    tree = be.evaluate(scores, card)
+    open_set = be.open_set(scores, gallery="single", ties="expected", max_rank=4, thresholds=limits)
+    closed = be.closed_set(scores, gallery="single", unmated="skip")
+    for node, alone in (("open_set", open_set), ("closed_set", closed)):
+        found = tree[node].to_dataset()
+        assert found.equals(alone)
+        assert found.attrs["gallery"] == "single" and found.attrs["protocol"] == "one-template"
+    assert "eer" in tree["verification/single"]
+
+    rows = np.arange(m)
+    parts = [be.tally(scores.select(probes=r), card) for r in (rows[:20], rows[20:])]
+    whole = be.tally(scores.select(probes=rows), card)
+    merged = parts[0].merge(parts[1])
+    path = tmp_path / "tally.npz"
+    merged.save(path)
+    again = be.Tally.load(path)
+    for node in ("open_set", "closed_set"):
+        assert merged.dataset(node).equals(whole.dataset(node))
+        assert again.dataset(node).identical(merged.dataset(node))
+    other = be.tally(scores.select(probes=rows), parse(CARD.replace("expected", "stable")))
+    with pytest.raises(be.MergeError, match="ties"):
+        whole.merge(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("di", lambda t: t.di.high.__isub__(10**9)),
+        ("thresholds", lambda t: t.thresholds.__imul__(-1)),
+        ("genuine", lambda t: setattr(t, "genuine", -1)),
+        ("ties", lambda t: setattr(t, "ties", "random")),
+        ("within", lambda t: setattr(t, "within", FixedSums.zeros(3, 3))),
+        ("tied", lambda t: setattr(t, "tied", None)),
+    ],
+)
+def test_a_damaged_tally_is_refused(tmp_path, name, change):
+    from bioeval.protocol import parse
+
+    scores = be.simulate(5, 2, layout="probe-against-gallery", random_state=1)
+    tally = be.tally(scores, parse(CARD))
+    change(tally.parts["open_set"].tally)
+    tally.save(tmp_path / "t.npz")
+    with pytest.raises(be.DataError, match="damaged"):
+        be.Tally.load(tmp_path / "t.npz")

@@ -1,0 +1,290 @@
+"""Every number in the sentences of a page is in the results, with the counts of its threshold."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from report_text import Answer, Elements
+
+import bioeval as be
+from bioeval.studies.page import words
+from bioeval.studies.page.parts import PageItem
+from bioeval.studies.page.sentences import _on_new_people, _score
+from bioeval.studies.page.words import Text
+
+TARGET = 0.01
+
+
+def matrix(seed: int, people: int = 10, kind: str = "distance", step: float = 0.0) -> be.Scores:
+    """Simulated scores of three templates each; in steps where many are to be equal."""
+    simulated = be.simulate(people, 3, random_state=seed)
+    values = np.asarray(simulated.values)
+    values = np.round(values / step) * step if step else values
+    values = values if kind == "distance" else np.exp(-values / 5)
+    return be.Scores(values, simulated.probe_labels, kind=kind)
+
+
+def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
+    """The genuine and the impostor scores, which a smaller number accepts first."""
+    sign = 1.0 if scores.kind == "distance" else -1.0
+    if scores.layout == "pairs":
+        values, genuine = sign * np.asarray(scores.values), np.asarray(scores.genuine)
+        return values[genuine], values[~genuine]
+    same = scores.probe_labels[:, None] == scores.probe_labels
+    values, apart = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
+    return values[same & apart], values[~same]
+
+
+def loosest(scores: be.Scores, target: float) -> float:
+    """The loosest threshold with FAR at most the target: the largest such score, by definition."""
+    genuine, impostor = listed(scores)
+    points = np.unique(np.concatenate([genuine, impostor]))
+    within = [t for t in points.tolist() if (impostor <= t).mean() <= target]
+    return max(within) * (1.0 if scores.kind == "distance" else -1.0)
+
+
+def written_as(number: dict[str, str]) -> str:
+    """The text of a number that a page gives in per cent."""
+    text = words.percent(float(number["value"]), len(number["text"].split()[0].partition(".")[2]))
+    return text.removesuffix(" %") if "%" not in number["text"] else text
+
+
+def check_counts(numbers: list[dict], scores: be.Scores, dataset, threshold: float) -> None:
+    """Find each number in a row of the results, and its counts in the scores."""
+    genuine, impostor = listed(scores)
+    at = threshold if scores.kind == "distance" else -threshold
+    fa, fr = int((impostor <= at).sum()), int((genuine > at).sum())
+    counts = {"fa": fa, "fr": fr, "far": fa / len(impostor), "frr": fr / len(genuine)}
+    for number in numbers:
+        found = float(number["value"])
+        assert found == dataset[number["variable"]].item()
+        if number["variable"] in counts:
+            assert found == pytest.approx(counts[number["variable"]], abs=1e-15)
+        if number["format"] == "count":
+            assert number["text"] == f"{counts[number['variable']]:,}"
+        else:
+            assert number["text"] == written_as(number)
+
+
+def without_reason(rest: str, scores: be.Scores, targets: list[float]) -> str:
+    """Return a sentence without the reason for the FAR of the page, which holds for the scores."""
+    found = re.search(
+        r"FAR 1 % is the smallest FAR target with at least (30?) false accepts expected"
+        r"(, for none has 30)?",
+        rest,
+    )
+    impostors = len(listed(scores)[1])
+    assert found is not None and int(found[1]) <= TARGET * impostors
+    assert all(x * impostors < int(found[1]) for x in targets if x < TARGET)
+    assert bool(found[2]) == (found[1] == "3")
+    return rest.replace(found[0], "")
+
+
+def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> str:
+    """Find each number of each sentence in the results and in the scores; return all the text."""
+    answer = Answer(text)
+    several = len(systems) > 1
+    for row in answer.rows[1:]:  # each system is at its own threshold of the same FAR
+        name = next(x for x in systems if row.text.strip().startswith(x))
+        live = [x for x in row.numbers if "live" in x]
+        dataset = trees[name][live[0]["task"]].to_dataset()
+        best = loosest(systems[name], TARGET)
+        check_counts(live, systems[name], dataset.sel(threshold=best), best)
+        assert words.threshold(best, systems[name].kind) in row.text
+    frrs = [float(row.numbers[0]["value"]) for row in answer.rows[1:]]
+    assert frrs == sorted(frrs) and len(frrs) == several * len(systems)
+    for sentence in answer.sentences:
+        assert sentence.system == ""
+        name = next(iter(systems))
+        scores, tree = systems[name], trees[name]
+        said, rest, numbers = sentence.text, sentence.rest, sentence.numbers
+        targets = tree["verification/single"]["far_target"].values.tolist()
+        live = [x for x in numbers if "variable" in x]
+        if live and live[0]["variable"] == "threshold":
+            threshold = float(live[0]["value"])
+            dataset = tree[live[0]["task"]].to_dataset().sel(threshold=threshold)  # a row of it
+            assert live[0]["text"] == words.threshold(threshold, scores.kind)
+            check_counts(live[1:], scores, dataset, threshold)
+            for total in map(len, listed(scores)):
+                rest = rest.replace(f"of {total:,}", "", 1)
+            rest = rest.replace("95\u00a0%", "")
+        elif "opens with" in said:
+            opened = float(numbers[0]["value"])
+            best = loosest(scores, TARGET)
+            assert float(numbers[-1]["value"]) == best
+            assert np.isin(opened, tree["verification/single"]["threshold"])
+            if len(numbers) > 1:
+                assert opened < best if scores.kind == "distance" else opened > best
+                assert "is the nearest threshold of these results that is not looser" in said
+            rest = without_reason(rest.replace("FAR at most 1 %", ""), scores, targets)
+        elif said.startswith("On new people"):
+            study = tree["threshold_study"]
+            for number in live:
+                assert float(number["value"]) == study[number["variable"]].item()
+                assert number["text"] == written_as(number)
+            missed = study["far_mean"].item() > TARGET
+            assert ("more than the 1 % that the threshold was chosen for" in said) == missed
+            rest = rest.replace("more than the 1 % that", "")
+            folds = f"{study.sizes['repeat']} divisions into {study.sizes['fold']} folds"
+            rest = rest.replace(folds, "").replace("95\u00a0%", "")
+            rest = rest.replace("FAR at most 1 %", "")
+        elif said.startswith("Each system is at"):
+            rest = without_reason(rest.replace("FAR at most 1 %", ""), scores, targets)
+        assert not re.search(r"\d", rest), (said, rest)
+    return " ".join(sentence.text for sentence in answer.sentences)
+
+
+def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
+    """Find the numbers of the live tables in the row that each names; return the slider's place."""
+    page = Elements(text)
+    slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
+    kind = next(iter(trees.values()))["verification/single"].attrs["kind"]
+    shown = words.threshold(float(slider["data-value"]), kind)
+    assert f'id="threshold-text" for="threshold">{shown}<' in text
+    for row in re.findall(r"<tr>.*?</tr>", text, re.S):
+        if "data-used" not in row or "data-live" not in row:
+            continue
+        used = re.search(r'data-used="\d+">([^<]+)<', row)[1]
+        for number in (x for x in Elements(row).numbers if "live" in x):
+            dataset = trees[number["system"]][number["task"]].to_dataset()
+            values = dataset[number["variable"]]
+            values = values.sel(rank=1) if "rank" in values.dims else values
+            grid, kind = dataset["threshold"].values.tolist(), dataset.attrs["kind"]
+            (places,) = np.nonzero([words.threshold(t, kind) == used for t in grid])
+            found = float(number["value"])
+            assert any(found == x or math.isnan(found + x) for x in values.values[places].tolist())
+    return float(slider["data-value"])
+
+
+PAGES = {
+    "one": lambda: {"one": matrix(1)},
+    "ties": lambda: {"ties": matrix(1, step=0.5)},
+    "similarities": lambda: {"alike": matrix(1, kind="similarity")},
+    "two": lambda: {"a": matrix(1), "b": matrix(2)},
+    "four": lambda: {
+        "a": matrix(1), "b": matrix(2, step=0.25), "c": matrix(3, kind="similarity"),
+        "d": matrix(4, kind="similarity"),
+    },
+}  # fmt: skip
+
+
+SLOW = {
+    *((name, True) for name in ("one", "ties", "similarities", "two")),
+    *((name, False) for name in ("two", "four")),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "together"),
+    [
+        pytest.param(name, together, marks=[pytest.mark.slow] * ((name, together) in SLOW))
+        for name in PAGES
+        for together in (False, True)
+    ],
+)
+@pytest.mark.cases(1)
+def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_path):
+    systems = PAGES[name]()
+    targets = {"far_targets": [TARGET]}
+    if together:
+        trees = be.evaluate(systems, extra_thresholds=(), **targets)
+    else:
+        trees = {system: be.evaluate(scores, **targets) for system, scores in systems.items()}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    check_sentences(text, systems, trees)
+    at = check_tables(text, trees)
+    first = next(iter(systems))
+    assert at == loosest(systems[first], TARGET)
+    used = re.findall(r'data-used="\d+">([^<]+)<', text)
+    if together:  # all tasks of a system have a row at its very threshold
+        for scores in systems.values():
+            assert used.count(words.threshold(loosest(scores, TARGET), scores.kind)) >= 4 * 3
+
+
+@pytest.mark.parametrize(
+    "thresholds", [pytest.param(30, marks=pytest.mark.slow), [1.0, 2.0, 3.0, 5.0]]
+)
+def test_where_thresholds_were_given_the_sentence_names_both(thresholds, tmp_path):
+    scores = matrix(1)
+    tree = be.evaluate(scores, thresholds=thresholds, far_targets=[TARGET])
+    text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
+    said = check_sentences(text, {"one": scores}, {"one": tree})
+    assert "is the nearest threshold of these results that is not looser than" in said
+    check_tables(text, {"one": tree})
+
+
+@pytest.mark.slow
+def test_lists_of_pairs_say_so_too(tmp_path):
+    rng = np.random.default_rng(4)
+    scores = be.Scores.from_pairs(rng.normal(size=900), np.arange(900) % 9 == 0, kind="similarity")
+    trees = {"pairs": be.evaluate(scores, far_targets=[0.1])}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    (numbers,) = (x.numbers for x in Answer(text).sentences if x.text.startswith("At the"))
+    assert float(numbers[0]["value"]) == loosest(scores, 0.1)
+    check_tables(text, trees)
+
+
+@pytest.mark.slow
+def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
+    """The loosest threshold with FAR at most 10 % is below the nearest impostor past the tenth."""
+    scores = matrix(5, people=12)
+    trees = {"search": be.open_set(scores, far_targets=[0.1])}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    (numbers,) = (x.numbers for x in Answer(text).sentences if x.text.startswith("At the"))
+    values, labels = np.asarray(scores.values).copy(), scores.probe_labels
+    values[labels[:, None] == labels] = np.inf
+    nearest = values.min(axis=1)
+    at = {x["variable"]: float(x["value"]) for x in numbers}
+    assert at["fa"] == (nearest <= at["threshold"]).sum() <= 0.1 * len(nearest)
+    row = trees["search"].sel(threshold=at["threshold"])
+    assert at["frr"] == row.frr.item()
+    assert at["threshold"] == trees["search"].threshold_at_far.sel(far_target=0.1, rank=1).item()
+
+
+@pytest.mark.slow
+def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
+    scores = matrix(1, people=24)
+    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100, far_targets=[TARGET])
+    study = be.study_threshold(scores, ("far", TARGET), folds=4, repeats=2)
+    tree = tree.assign({"threshold_study": xr.DataTree(study)})
+    text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
+
+
+@pytest.mark.parametrize("rule", ["eer", "frr=0.05"])
+def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
+    """At the EER both rates have the target, at a FRR that one alone."""
+    study = be.study_threshold(matrix(1, people=12), rule, folds=3, repeats=1, replicates=100)
+    eer = (study.optimistic_far.item() + study.optimistic_frr.item()) / 2
+    target = eer if rule == "eer" else 0.05
+    what = "the 5 % that the threshold was chosen for"
+    if rule == "eer":
+        what = f"the EER of {words.percent(eer)} where the threshold was chosen"
+    for rate in ("far", "frr"):
+        others = {f"{x}_mean": target for x in ("far", "frr") if x != rate}
+        for mean, low, flag in ((1.05, 1.01, None), (1.2, 1.01, True), (1.2, 0.5, False)):
+            if rule != "eer" and mean == 1.05:
+                continue
+            made = study.assign(
+                {f"{rate}_mean": mean * target, f"{rate}_low": low * target, **others}
+            )
+            said = _on_new_people(PageItem("a", "threshold_study", made))
+            texts = [x for x in said if isinstance(x, Text) and "more than" in x.text]
+            wanted = flag is not None and (rule == "eer" or rate == "frr")
+            assert len(texts) == wanted, (rate, mean, said)
+            for text in texts:
+                assert text.text.startswith(f"more than {what}") and text.warns is flag
+                assert (said.index(text) < said.index(", and ")) == (rate == "far")
+
+
+def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
+    for kind, value, text in (
+        ("distance", 3.9479866700763275, "3.94798"),
+        ("similarity", 3.9479812, "3.94799"),
+    ):
+        part = PageItem("a", "verification/single", xr.Dataset(attrs={"kind": kind}))
+        assert _score(value, part).text == text

@@ -1,0 +1,215 @@
+"""The errors of a day, against sums of the binomial distribution and a simulated year."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.results.failures import with_failures
+from bioeval.stats.binomial import clopper_pearson
+from bioeval.studies.planning.workload import count_limits, rounded_down, values_of_rate
+
+
+def middle(trials, rate, confidence):
+    """Return the middle of a binomial distribution, by its sum."""
+    below, ends = 0.0, []
+    for count in range(trials + 1):
+        below += math.comb(trials, count) * rate**count * (1 - rate) ** (trials - count)
+        for level in ((1 - confidence) / 2, (1 + confidence) / 2)[len(ends) :]:
+            if below >= level - 1e-12:
+                ends.append(count)
+    return tuple(ends) if len(ends) == 2 else (ends[0], trials)
+
+
+@given(
+    st.integers(1, 60),
+    st.sampled_from([0.0, 0.01, 0.2, 0.5, 1.0]),
+    st.sampled_from([0.0, 0.001, 0.1, 1.0]),
+    st.sampled_from([0.0, 0.05, 0.5, 1.0]),
+)
+def test_counts_are_binomial(people, share, far, frr):
+    ds = be.workload({"far": far, "frr": frr}, people_per_day=people, impostor_share=share, days=2)
+    for i, (part, rate) in enumerate(((share, far), (1 - share, frr))):
+        assert float(ds.people_per_day[i]) == pytest.approx(people * part)
+        assert float(ds.per_day[i]) == pytest.approx(people * part * rate)
+        assert float(ds.expected[i, 0]) == pytest.approx(2 * people * part * rate)
+        low, high = middle(2 * people, part * rate, 0.95)
+        assert (float(ds.count_low[i, 0]), float(ds.count_high[i, 0])) == (low, high)
+        assert float(ds.none_at_all[i, 0]) == pytest.approx((1 - part * rate) ** (2 * people))
+    assert np.isnan(ds.predicted_low).all() and np.isnan(ds.rate_high).all()
+
+
+@pytest.mark.parametrize("rate, low, high", [(0.02, 0.01, 0.05), (1e-4, 1e-6, 4e-4), (0.9, 0.7, 1)])
+def test_the_values_of_a_rate_have_its_limits(rate, low, high):
+    values = values_of_rate(rate, low, high, 0.9)
+    assert (values[:200] < rate).all() and (values[200:] > rate).all()
+    assert ((values < low).mean(), (values > high).mean()) == (0.05, 0.05 if high < 1 else 0.0)
+
+
+def test_without_an_error_the_bound_has_its_confidence():
+    values = values_of_rate(0.0, 0.0, 0.03, 0.95)
+    assert (values > 0.03).mean() == 0.05
+    ones = values_of_rate(1.0, 0.97, 1.0, 0.95)
+    np.testing.assert_allclose(ones, 1 - values)
+    zero = {"far": 0.0, "far_low": 0.0, "far_high": 0.001, "frr": 0.1}
+    ds = be.workload(zero, people_per_day=10_000, impostor_share=0.5, days=30, gallery_size=100)
+    assert (float(ds.predicted_low[0, 0]), float(ds.count_high[0, 0])) == (0, 0)
+    assert float(ds.predicted_high[0, 0]) > 10_000
+
+
+@pytest.mark.slow
+def test_predicted_counts_hold_the_count_of_the_next_day():
+    """A rate is estimated in a test, and then used: 95 % of days are within the range."""
+    rng = np.random.default_rng(0)
+    inside = exact = 0
+    for _ in range(200):
+        errors = rng.binomial(3000, 0.004)
+        ends = [float(x[0]) for x in clopper_pearson(np.array([errors]), 3000, 0.95)]
+        today = rng.binomial(5000, 0.004)
+        low, high = count_limits(5000, values_of_rate(errors / 3000, *ends, 0.95), 0.95)
+        inside += low <= today <= high
+        low, high = count_limits(5000, np.array([errors / 3000]), 0.95)
+        exact += low <= today <= high
+    assert inside >= 0.93 * 200 and exact < 0.9 * 200
+
+
+@given(st.floats(1e-8, 0.5), st.integers(1, 10_000))
+def test_a_watch_list_is_so_many_independent_comparisons(far, size):
+    door = {"far": far, "far_low": far / 2, "far_high": min(1, 2 * far), "frr": 0.1}
+    ds = be.workload(door, people_per_day=10, impostor_share=0.9, gallery_size=size, days=1)
+    expected = 1 - float(np.prod(np.full(size, 1 - far)))
+    assert float(ds.rate[0]) == pytest.approx(expected, abs=1e-9)
+    assert ds.rate_low[0] <= ds.rate[0] <= ds.rate_high[0]
+    assert float(ds.rate[1]) == 0.1 and "independent" in ds.attrs["model"]
+    given = {"fpir": float(ds.rate[0]), "fnir": 0.1}
+    same = be.workload(given, people_per_day=10, impostor_share=0.9, days=1)
+    np.testing.assert_array_equal(same.count_high, ds.count_high)
+    with pytest.raises(ProtocolError, match="FPIR already includes its gallery"):
+        be.workload(given, people_per_day=10, impostor_share=0.9, gallery_size=size)
+
+
+USE = {"people_per_day": 1000, "impostor_share": 0.1}
+
+
+def test_a_result_gives_its_rates():
+    scores = be.simulate(40, 4, random_state=1)
+    ds = be.verification(scores, thresholds=[3.0, 4.0], interval="subject-bootstrap")
+    for found, at in (
+        (be.workload(ds, **USE, threshold=4.0), 1),
+        (be.workload(be.verification(scores, thresholds=[3.0], interval="wilson"), **USE), 0),
+    ):
+        rates = [[float(ds[x][at]) for x in ("far", "frr")], found.rate.values.tolist()]
+        assert rates[0] == rates[1]
+    assert float(found.rate_low[1]) > 0 and (found.predicted_high >= found.count_high).all()
+    assert found.attrs["confidence"] == 0.95
+    target = be.workload(ds, **USE, far_target=0.01)
+    assert target.rate.values.tolist() == [0.01, float(ds.frr_at_far[1])]
+    assert np.isnan(target.rate_high[0]) and target.rate_high[1] == ds.frr_at_far_high[1]
+    failing = be.workload(with_failures(ds, fta=0.1), **USE, threshold=4.0)
+    assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
+    listed = be.open_set(scores, thresholds=[3.0])
+    found = be.workload(listed, **USE)
+    assert found.attrs["task"] == "watch list"
+    assert found.rate.values.tolist() == [float(listed.far[0]), float(listed.frr[0])]
+    found = be.workload(listed, **USE, far_target=0.1)
+    assert float(found.rate[1]) == pytest.approx(1 - float(listed.dir_at_far.values[0, 0]))
+
+
+def test_what_is_refused():
+    door = {"far": 0.1, "frr": 0.1}
+    ds = be.verification(be.simulate(10, 3, random_state=1), interval="wilson")
+    for rates, options, message in (
+        ({"far": 0.1}, {}, "no 'frr'"),
+        ({**door, "fmr": 1}, {}, "names 'fmr'.*Did you mean 'far'"),
+        ({**door, "far_low": 0.0}, {}, "one of far_low and far_high"),
+        ({**door, "far_low": 0.2, "far_high": 0.3}, {}, r"far_low is 0.2; expected .*\[0, 0.1\]"),
+        ({"far": 2, "frr": 0}, {}, "far is 2; expected"),
+        (door, {"people_per_day": 0}, "people_per_day is 0"),
+        (door, {"impostor_share": 1.1}, "impostor_share is 1.1"),
+        (door, {"days": []}, r"days is \[\]"),
+        (door, {"days": [1, 1]}, "different numbers of days"),
+        (door, {"gallery_size": 0}, "gallery_size is 0"),
+        (door, {"threshold": 1.0}, "of one point already"),
+        ([0.1, 0.1], {}, "rates is list"),
+        (ds, {}, "none is given of threshold and far_target"),
+        (ds, {"threshold": 1.0, "far_target": 0.1}, "both are given"),
+        (ds, {"threshold": 1.234}, "expected one of the"),
+        (ds, {"far_target": 0.5}, r"the nearest is far=0.1; evaluate with far_targets=\[0.5\]"),
+        (ds, {"far_target": 0.1, "confidence": 0.9}, "the intervals of the results have 0.95"),
+        (be.closed_set(be.simulate(10, 3)), {}, "not a result of be.verification or be.open_set"),
+        (be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), thresholds=[1.0]), {},
+         "the FAR at threshold 1 is not defined"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            be.workload(rates, **{**USE, **options})
+
+
+@pytest.mark.slow
+def test_the_command_line(tmp_path, capsys):
+    file, out = tmp_path / "scores.npz", tmp_path / "out"
+    be.save(be.simulate(30, 4, random_state=1), str(file))
+    use = ["--people", "2000", "--impostors", "0.01"]
+    assert main(["workload", str(file), *use, "--far", "0.01", "--json", "--out", str(out)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert sorted(x.name for x in out.iterdir()) == ["results.nc", "summary.json", "table.txt"]
+    rejected = document["events"][1]
+    assert rejected["event"] == "rejected" and rejected["rate_low"] < rejected["rate"]
+    assert [x["days"] for x in rejected["periods"]] == [1, 30, 365]
+    results = tmp_path / "results"
+    assert main(["run", str(file), "--out", str(results), "--no-auc"]) == 0
+    capsys.readouterr()
+    for place in (results, results / "results.nc"):
+        assert main(["workload", str(place), *use, "--far", "0.01", "--days", "7"]) == 0
+        assert "Genuine people rejected" in capsys.readouterr().out
+    assert main(["workload", str(results), *use, "--far", "0.01", "--task", "open_set"]) == 0
+    assert "not on the watch list" in capsys.readouterr().out
+    rates = ["--rates", "far=0.001,frr=0.02"]
+    assert main(["workload", *rates, *use, "--gallery-size", "50"]) == 0
+    assert "watch list of 50" in capsys.readouterr().out
+    for wrong, message in (
+        (use, "give DATA or --rates"),
+        ([str(file), *use], "give --far X, --threshold T or --alarms-per-day K"),
+        ([*rates, "--people", "0", "--impostors", "0"], "--people is 0"),
+        (["--rates", "far", *use], "expected rates by name"),
+        ([str(results), *use, "--far", "0.5"], "the nearest is far=0.1; evaluate with"),
+    ):
+        assert main(["workload", *wrong]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
+    day = {"people_per_day": 2000, "impostor_share": 0.1, "days": 1}
+    ds = be.workload(alarms_per_day=3, **day)  # 3 of 200 impostors
+    assert ds.attrs["far"] == pytest.approx(0.015)
+    assert float(ds.per_day[0]) == pytest.approx(3) and np.isnan(ds.per_day[1])
+    listed = be.workload({"frr": 0.1}, alarms_per_day=3, gallery_size=500, **day)
+    assert 200 * (1 - (1 - listed.attrs["far"]) ** 500) == pytest.approx(3)
+    assert float(listed.per_day[0]) == pytest.approx(3)
+    assert float(listed.per_day[1]) == pytest.approx(180)
+    # Impostor distances 1 to 10: at most 4 of 10 are accepted where 85 of 200 may be.
+    scores = be.Scores.from_pairs(np.arange(12.0), [1, *[0] * 10, 1], kind="distance")
+    found = be.workload(be.verification(scores), alarms_per_day=85, **day)
+    assert float(found.rate[0]) == pytest.approx(0.4)
+    be.save(scores, tmp_path / "s.npz")
+    given = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
+    assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["events"][0]["rate"] == pytest.approx(0.4)
+    assert main(["workload", *given, "0.7"]) == 0
+    text = capsys.readouterr().out
+    assert "0.7 false alarms a day are expected at a FAR of 0.35 %" in text and "nan" not in text
+    assert main(["workload", *given, "1000"]) == 2
+    assert "200 people a day can cause a false alarm" in capsys.readouterr().err
+    assert main(["workload", *given, "3", "--far", "0.1"]) == 2
+    assert "--alarms-per-day takes the place of" in capsys.readouterr().err
+
+
+def test_a_rate_of_alarms_is_rounded_down():
+    assert [rounded_down(x) for x in (0.0199999, 2 / 3, 0.7 / 200)] == [0.01999, 0.6666, 0.0035]

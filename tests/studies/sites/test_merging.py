@@ -1,0 +1,238 @@
+"""Merging refuses what would count twice, and what was compared with another gallery."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_overlap import keyed, mixed
+
+import bioeval as be
+from bioeval.studies.sites.tally import refine_tally
+
+SAVED = Path(__file__).parent / "saved"
+LAYOUTS = ("all-against-all", "probe-against-gallery")
+
+
+def population(layout: str = "probe-against-gallery", seed: int = 1) -> be.Scores:
+    probes = {} if layout == "all-against-all" else {"probes": 2}
+    return be.simulate(8, 3, layout=layout, random_state=seed, **probes)
+
+
+def identical(a: be.Tally, b: be.Tally) -> bool:
+    """Whether all counts and rates are the same."""
+    return all(a.dataset(node).equals(b.dataset(node)) for node in a.parts)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_same_scores_do_not_count_twice(layout):
+    scores = population(layout)
+    for site in ("", "A"):  # a name does not make them others
+        with pytest.raises(be.MergeError, match="would count twice, whatever their .* site"):
+            be.tally(scores).merge(be.tally(scores, site=site))
+    copied = be.Scores(
+        scores.values.copy(),
+        scores.probe_labels,
+        None if layout == "all-against-all" else scores.gallery_labels,
+    )
+    bare = be.Scores(
+        scores.values,
+        scores.probe_labels,
+        None if layout == "all-against-all" else scores.gallery_labels,
+    )
+    with pytest.raises(be.MergeError, match="would count twice"):
+        be.tally(bare).merge(be.tally(copied))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_overlapping_ranges_of_probes_are_refused(layout):
+    scores = population(layout)
+    m = scores.shape[0]
+    a, b = be.tally(scores.select(probes=range(9))), be.tally(scores.select(probes=range(6, m)))
+    with pytest.raises(be.MergeError, match=r"3 of the 9 probes \(numbers 6, 7, 8\)"):
+        a.merge(b)
+    c = be.tally(scores.select(probes=range(9, m)))
+    assert identical(a.merge(c), be.tally(scores))
+    with pytest.raises(be.MergeError, match="would count twice"):
+        a.merge(c).merge(b)
+
+
+def test_a_selection_of_a_selection_is_the_same_probe():
+    scores = population()
+    chosen = scores.select(probes=[9, 4, 2, 7])
+    nested = chosen.select(probes=[2, 1]).excluding()
+    with pytest.raises(be.MergeError, match="2 of the 2 probes"):
+        be.tally(nested).merge(be.tally(scores.select(probes=[1, 2, 3, 4])))
+    assert identical(
+        be.tally(chosen.select(probes=[0, 1])).merge(be.tally(chosen.select(probes=[2, 3]))),
+        be.tally(chosen),
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_halves_of_a_gallery_are_no_more_probes(layout):
+    scores = population(layout)
+    columns = np.arange(scores.shape[1])
+    halves = [be.tally(scores.select(gallery=half)) for half in (columns[::2], columns[1::2])]
+    with pytest.raises(be.MergeError, match="different galleries"):
+        halves[0].merge(halves[1])
+    shorter = be.tally(scores.select(probes=[0], gallery=columns[:9]))
+    with pytest.raises(be.MergeError, match="different galleries, of 9 and 24 templates"):
+        shorter.merge(be.tally(scores.select(probes=[1])))
+
+
+def test_galleries_of_the_same_labels_differ_by_position_and_metadata():
+    d = np.arange(12.0).reshape(2, 6)
+    gallery, probes = ["a", "b"] * 3, ["a", "b"]
+    scores = be.Scores(d, probes, gallery)
+    halves = [scores.select([i], columns) for i, columns in enumerate(([0, 1, 2], [2, 3, 4]))]
+    assert list(halves[0].gallery_labels) == list(halves[1].gallery_labels)
+    with pytest.raises(be.MergeError, match="different galleries"):
+        be.tally(halves[0]).merge(be.tally(halves[1]))
+    seen = be.Scores(d, probes, gallery, gallery_meta={"camera": range(6)})
+    with pytest.raises(be.MergeError, match="different galleries"):
+        be.tally(scores.select(probes=[0])).merge(be.tally(seen.select(probes=[1])))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"probe_labels": [1, 2, 4]},
+        {"probe_meta": {"camera": [7, 7, 7], "day": ["x", None, 2]}},
+        {"probe_meta": {"day": [7, 7, 7]}},
+    ],
+)
+def test_other_labels_or_metadata_are_other_probes(other):
+    """At least one probe of each differs in one respect from that at the same position."""
+    given = {"probe_labels": [1, 2, 3], "probe_meta": {"camera": [7, 7, 7]}}
+    d, gallery = np.arange(9.0).reshape(3, 3), [1, 2, 4]
+    a = be.tally(be.Scores(d, gallery_labels=gallery, **given).select(probes=[2]))
+    b = be.tally(be.Scores(d, gallery_labels=gallery, **(given | other)).select(probes=[2]))
+    assert a.merge(b).dataset("verification/single").attrs["probes"] == 2
+    with pytest.raises(be.MergeError, match="would count twice"):
+        a.merge(be.tally(be.Scores(d, gallery_labels=gallery, **given)))
+
+
+def test_sites_are_told_apart_by_name():
+    a, b = population(seed=1), population(seed=2)
+    with pytest.raises(be.MergeError, match="site"):
+        be.tally(a).merge(be.tally(b))
+    both = be.tally(a, site="A").merge(be.tally(b, site="B"))
+    single = both.dataset("verification/single")
+    assert single.genuine_attempts == 2 * 8 * 2 * 3
+    assert single.attrs["probes"] == 32
+    with pytest.raises(be.MergeError, match="would count twice"):
+        both.merge(be.tally(a, site="A"))
+
+
+def test_templates_of_all_against_all_sites_are_pooled_with_a_warning():
+    a, b = population("all-against-all", 1), population("all-against-all", 2)
+    both = be.tally(a, site="A").merge(be.tally(b, site="B"))
+    assert "different galleries are pooled" in both.dataset("closed_set").warnings
+
+
+@pytest.mark.parametrize("site", [None, 3, ["A"]])
+def test_a_site_is_a_name(site):
+    with pytest.raises(be.DataError, match="site is .*expected a name"):
+        be.tally(population(), site=site)
+
+
+def test_pairs_are_known_by_their_cells_or_their_place():
+    scores = population("all-against-all")
+    i, j = np.arange(20), np.arange(20)[::-1]
+    pairs = scores.at_pairs(i, j)
+    with pytest.raises(be.MergeError, match="5 of the 10 probes"):
+        be.tally(pairs.select(probes=range(10))).merge(be.tally(scores.at_pairs(i[5:15], j[5:15])))
+    whole = be.tally(pairs.select(probes=range(7))).merge(
+        be.tally(pairs.select(probes=range(7, 20)))
+    )
+    assert identical(whole, be.tally(pairs))
+    people = [["a", "a"], ["a", "b"], ["a", "a"]]
+    listed = be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], subjects=people)
+    with pytest.raises(be.MergeError, match="1 of the 2 probes"):
+        be.tally(listed.select(probes=[0, 1])).merge(be.tally(listed.select(probes=[1, 2])))
+
+
+def test_masks_without_labels_and_streamed_embeddings_have_positions():
+    mask = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]])
+    d = np.arange(16.0).reshape(4, 4)
+    x = np.random.default_rng(1).normal(size=(6, 2))
+    streamed = be.Scores.from_embeddings(x, [1, 1, 2, 2, 3, 3], metric="l2", memory_limit=8)
+    for scores in (be.Scores(d, mask=mask), streamed):
+        rows = np.arange(scores.shape[0])
+        a, b = be.tally(scores.select(probes=rows[:2])), be.tally(scores.select(probes=rows[2:]))
+        assert identical(a.merge(b), be.tally(scores))
+        with pytest.raises(be.MergeError, match="1 of the 2 probes"):
+            a.merge(be.tally(scores.select(probes=rows[1:])))
+
+
+def test_sites_share_the_key():
+    scores = population()
+    a, b = (scores.select(probes=rows) for rows in (range(4), range(4, 16)))
+    merged = be.tally(a, key="secret").merge(be.tally(b, key=b"secret"))
+    assert identical(merged, be.tally(scores))
+    for other in ({}, {"key": "another"}):
+        with pytest.raises(be.MergeError, match="different keys"):
+            be.tally(a, key="secret").merge(be.tally(b, **other))
+    for key in ("", b"", 5):
+        with pytest.raises(be.DataError, match="key is (empty|int); expected a text"):
+            be.tally(a, key=key)
+
+
+def test_names_are_not_in_a_file_nor_guessed_without_the_key(tmp_path):
+    labels = [f"Ada Lovelace {i}" for i in range(4)] * 2
+    d = np.arange(64.0).reshape(8, 8)
+    meta = {"camera": ["Babbage"] * 8}
+    for key in ("one", "two"):
+        be.tally(be.Scores(d, labels, probe_meta=meta), key=key).save(tmp_path / key)
+    held = {}
+    for key in ("one", "two"):
+        with np.load(tmp_path / key) as file:
+            text = file["header"].tobytes().decode()
+            held[key] = set(json.loads(text)["tallies"][0]["about"]["probe_subjects"]["set"])
+            probes = file["counted.probes"]
+        assert "Lovelace" not in text and "Babbage" not in text
+        assert probes.dtype == np.uint64 and probes.nbytes == 8 * 8
+        assert len(np.unique(probes)) == 8
+        # What anybody can compute of a name is not there.
+        plain = hashlib.blake2b(b"label\0'Ada Lovelace 0'", digest_size=8).digest()
+        assert f"{int.from_bytes(plain, 'little'):016x}" not in held[key]
+    assert len(held["one"]) == 4 and not held["one"] & held["two"]
+
+
+def test_digests_are_those_of_the_definition():
+    """Sites compare them: they are the same on every platform and for every width of integers."""
+    labels, days = [5, "Zoë"], [1.5, None]
+    scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], labels, probe_meta={"day": days})
+    found = be.tally(scores, site="A", key="secret").counted.probes.tolist()
+    for i, (label, day) in enumerate(zip(labels, days, strict=True)):
+        digest = keyed("secret", "label", repr(label))
+        digest = mixed(digest, keyed("secret", "metadata day", repr(day)))
+        digest = mixed(digest, i)
+        assert found[i] == mixed(digest, keyed("secret", "site", "A"))
+    narrow, wide = (
+        be.tally(be.Scores(np.eye(2), np.array([5, 6], dtype=width))).counted
+        for width in ("int16", "int64")
+    )
+    np.testing.assert_array_equal(narrow.probes, wide.probes)
+    assert narrow.gallery == wide.gallery
+
+
+def test_a_tally_of_layout_1_does_not_merge():
+    """It says not which probes were counted; it is read and shown (test_tally_file.py)."""
+    old, again = (be.Tally.load(SAVED / "tally-layout-1.npz") for _ in range(2))
+    d = [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]]
+    new = be.tally(be.Scores(d, ["ann", "ann", "bob", "bob"]), thresholds=[1, 2, 3, 4])
+    for one, other in ((old, new), (new, old), (old, again)):
+        with pytest.raises(be.MergeError, match=r"layout 1 .*count its scores again"):
+            one.merge(other)
+
+
+def test_a_refined_tally_goes_on_knowing_its_probes():
+    scores = population()
+    refined = refine_tally(be.tally(scores), scores)
+    with pytest.raises(be.MergeError, match="would count twice"):
+        refined.merge(be.tally(scores))

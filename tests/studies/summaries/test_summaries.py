@@ -1,0 +1,368 @@
+"""The scalars of many partitions in one call are those of one at a time, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings, strategies as st
+from scipy.spatial.distance import cdist
+
+import bioeval as be
+from bioeval import protocol as cards
+from bioeval.studies.summaries import counted_together, summaries as module
+
+DTYPES = ("float16", "float32", "float64", "uint8")
+
+
+def equal(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def check(tree, scores, sets, protocol="auto", **options) -> None:
+    """Compare all numbers with those of each partition alone; `sets` are (probes, gallery)."""
+    former = be.stats.former_names(tree)
+    nodes = {node.path.strip("/"): node.to_dataset() for node in former.leaves}
+    alone = [
+        be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
+        for probes, gallery in sets
+    ]
+    assert set(nodes) == {node for found in alone for node in found}
+    for node, dataset in nodes.items():
+        listed = [found.get(node, {}) for found in alone]
+        names = {name for name, x in dataset.data_vars.items() if x.dims[0] == "partition"}
+        assert names == {name for found in listed for name in found}
+        for name in names:
+            values, dims = dataset[name].values, dataset[name].dims
+            labels = [None]
+            if len(dims) > 1:
+                labels = dataset["cost_prior" if dims[1] == "cost" else dims[1]].values.tolist()
+            wanted = [found.get(name, {}) for found in listed]
+            wanted = [x if isinstance(x, dict) else {None: x} for x in wanted]
+            assert {x for found in wanted for x in found} == set(labels)
+            rows = [[found.get(x, math.nan) for x in labels] for found in wanted]
+            assert all(map(equal, np.ravel(values).tolist(), np.ravel(rows).tolist())), (node, name)
+            whole = all(len(found) == len(labels) for found in wanted)
+            counts = {type(x) for found in wanted for x in found.values()} == {int}
+            assert values.dtype == (np.int64 if whole and counts else np.float64), (node, name)
+
+
+def scores_of(
+    dtype="float64", kind="distance", nan="raise", labels="numbers", digits=1, failed=0, square=True
+) -> be.Scores:
+    """Scores of subjects with 1 to 5 templates, in mixed order, with ties."""
+    random = np.random.default_rng(7)
+    subjects = random.permutation(np.repeat(np.arange(16), random.integers(1, 6, 16)))
+    points = random.normal(size=(len(subjects), 3)) + 1.5 * random.normal(size=(16, 3))[subjects]
+    values = np.round(cdist(points, points), digits)
+    values = (10 * values if dtype == "uint8" else values).astype(dtype)
+    if failed:
+        values.flat[random.choice(values.size, failed, replace=False)] = np.nan
+        values.flat[random.choice(values.size, failed, replace=False)] = np.inf
+        values.flat[random.choice(values.size, failed // 2, replace=False)] = -np.inf
+    values = -values if kind == "similarity" and dtype != "uint8" else values
+    names = np.array([f"person {x}" for x in subjects]) if labels == "names" else subjects
+    sides = (names,) if square else (names, names)
+    return be.Scores(values, *sides, kind=kind, nan=nan)
+
+
+def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
+    """Partitions of one set of templates, of galleries and probes, and of both overlapping."""
+    random, n = np.random.default_rng(seed), scores.shape[0]
+    found = []
+    for k in range(number):
+        some = random.permutation(n)[: random.integers(2, n)]
+        cut = random.integers(1, len(some))
+        found.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
+    return found
+
+
+# A card without the closed set, which random probes are not all enrolled for.
+OPEN = {
+    layout: replace(cards.load(f"course-{name}"), closed_set=None)
+    for layout, name in (("square", "all-vs-all"), ("other", "probe-vs-gallery"))
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("labels", ["numbers", "names"])
+@pytest.mark.cases(1)
+def test_partitions_of_one_set_of_templates(dtype, kind, labels):
+    scores = scores_of(dtype, kind, labels=labels)
+    sets = [x for x in drawn(scores, 18) if x[0] is x[1]]
+    check(be.summaries(scores, [x[0] for x in sets]), scores, sets)
+    options = {"far_targets": [0.2, 0.0, 1.0], "auc": False}
+    check(be.summaries(scores, sets, **options), scores, sets, **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:3])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.cases(1)
+def test_failed_and_infinite_comparisons(dtype, kind, nan):
+    scores = scores_of(dtype, kind, nan, failed=300)
+    sets = [x for x in drawn(scores, 24) if x[0] is x[1]]
+    check(be.summaries(scores, sets), scores, sets)
+    sets = [x for x in drawn(scores, 24) if x[0] is not x[1] and len(set(x[0]) & set(x[1])) == 0]
+    check(be.summaries(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
+
+
+@pytest.mark.parametrize("square", [True, False])
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
+@pytest.mark.parametrize("unit", ["template", "subject"])
+@pytest.mark.parametrize("impostors", ["auto", "unenrolled", "leave-subject-out", "both"])
+@pytest.mark.cases(1)
+def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
+    if square and impostors in ("unenrolled", "both"):
+        return
+    scores = scores_of(square=square)
+    card = cards.load("course-all-vs-all" if square else "course-probe-vs-gallery")
+    rules = {"ties": ties, "rank_unit": unit}
+    closed = replace(card.closed_set, **rules, unmated="skip")
+    card = replace(
+        card, open_set=replace(card.open_set, **rules, impostors=impostors), closed_set=closed
+    )
+    sets = drawn(scores, 12)
+    if square:
+        sets = [x for x in sets if set(x[0]) <= set(x[1])]
+    check(be.summaries(scores, sets, card), scores, sets, card)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("square", [True, False])
+def test_plain_partitions_are_counted_together(square, monkeypatch):
+    scores = scores_of(nan="reject", failed=10)
+    halves = np.array_split(np.arange(scores.shape[0]), 2)
+    sets = [halves[:1] * 2, halves[1:] * 2] if square else [halves, halves[::-1]]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "scalars_of", None)
+        tree = be.summaries(scores, sets)
+    check(tree, scores, sets)
+
+
+@pytest.mark.slow
+def test_auto_decides_for_each_partition():
+    random = np.random.default_rng(1)
+    scores = be.Scores(random.random((24, 24)), np.repeat(np.arange(6), 4))
+    every = np.arange(24)
+    sets = [(every, every), (every[::2], every[1::2]), (every[:8], every[:8]), (every[1::2], every)]
+    sets[3] = (every[:12], every[:12])
+    tree = be.summaries(scores, sets)
+    check(tree, scores, sets)
+    both = "course-all-vs-all or course-probe-vs-gallery"
+    assert tree["open_set"].attrs["protocol"] == both
+
+
+def test_a_part_without_a_score():
+    """Where every comparison failed there is no score to put in order."""
+    values = np.array([[math.nan, 0, math.nan, math.nan]], dtype="float16")
+    scores = be.Scores(values, [7], [7, 7, -3, -3], nan="reject")
+    sets = [([0], [0, 2, 3])]
+    card = replace(OPEN["other"], closed_set=None)
+    check(be.summaries(scores, sets, card), scores, sets, card)
+
+
+def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
+    scores = be.simulate(8, 2, random_state=0)
+    sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
+    tree = be.summaries(scores, sets)
+    check(tree, scores, sets)
+    tree = be.stats.former_names(tree)
+    counts = tree["closed_set"]["cms_count"]
+    assert counts.dtype == np.float64
+    assert np.isnan(counts.sel(rank=10).values).tolist() == [True, False, True]
+    assert tree["closed_set"]["attempts"].dtype == np.int64
+    assert tree["closed_set"]["rank"].values.tolist() == [1, 5, 10]
+
+
+def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
+    scores = be.simulate(8, 3, random_state=0)
+    tree, whole = be.summaries(scores, [range(24)]), be.evaluate(scores)
+    assert [x.path for x in tree.leaves] == [x.path for x in whole.leaves]
+    for node in be.stats.former_names(tree).leaves:
+        for name, values in node.data_vars.items():
+            assert values.attrs == whole[node.path][str(name)].attrs
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),
+        be.partition.SubjectKFold(4),
+        be.partition.Experiment(
+            train=0.5, gallery_templates=2, unenrolled=0.25, repeats=3, random_state=1
+        ),
+    ],
+)
+def test_splitters(splitter):
+    scores = be.simulate(16, 4, random_state=2)
+    card = replace(OPEN["square"], closed_set=None)
+    if isinstance(splitter, be.partition.SubjectKFold):
+        sets = [(test, test) for _, test in splitter.split(scores)]
+    else:
+        card = OPEN["other"]
+        sets = [(x.probe, x.gallery) for x in splitter.split(scores)]
+    check(be.summaries(scores, splitter, card), scores, sets, card)
+
+
+@pytest.mark.slow
+def test_a_selection_of_a_matrix_is_divided_by_its_own_rows_and_columns():
+    scores = be.simulate(12, 4, random_state=3).select(
+        probes=np.arange(40)[::-1], gallery=np.arange(4, 48)
+    )
+    random = np.random.default_rng(0)
+    sets = [(random.permutation(40)[:15], random.permutation(44)[:20]) for _ in range(6)]
+    check(be.summaries(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
+
+
+def test_an_asymmetric_matrix_is_judged_by_partition():
+    values = np.random.default_rng(0).random((30, 30))
+    values[:10, :10] = values[:10, :10] + values[:10, :10].T
+    scores = be.Scores(values, np.repeat(np.arange(10), 3))
+    sets = [(x, x) for x in (np.arange(10), np.arange(20), np.arange(9)[::-1])]
+    tree = be.summaries(scores, sets)
+    check(tree, scores, sets)
+    pairs = tree["verification/single"]
+    half = pairs["impostor_pairs"].values == pairs["impostor_attempts"].values // 2
+    assert half.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("what", ["mask", "exclude", "fusion", "large", "sparse", "order", "whole"])
+@pytest.mark.cases(4)
+def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
+    base = scores_of()
+    values, labels, n = base.values, base.probe_labels, base.shape[0]
+    sets = [x for x in drawn(base, 12) if x[0] is x[1]]
+    protocol, scores = "auto", base
+    if what == "mask":
+        mask = np.where(labels[:, None] == labels, 2, 1).astype(np.uint8)
+        mask[::3, 1::2] = 0
+        np.fill_diagonal(mask, 0)
+        scores = be.Scores(values, labels, mask=mask)
+    elif what == "exclude":
+        scores = be.Scores(
+            values, labels, probe_meta={"session": np.arange(n) % 2}, exclude=("session",)
+        )
+    elif what == "fusion":
+        card = cards.load("course-all-vs-all")
+        protocol = replace(card, verification=replace(card.verification, fusion="mean"))
+    elif what == "large":
+        monkeypatch.setattr(counted_together, "CELLS", 300)
+    elif what == "sparse":
+        monkeypatch.setattr(counted_together, "MOST", 100)
+        monkeypatch.setattr(module, "scalars_of", None)
+    elif what == "order":
+        scores = be.Scores(values.argsort().argsort(), labels, kind="order")
+    else:
+        scores = be.Scores((values * 10).astype(np.int64), labels)
+    check(be.summaries(scores, sets, protocol), scores, sets, protocol)
+
+
+@pytest.mark.parametrize("name", ["market1501", "gom-market1501"])
+def test_re_identification(name):
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 8, 40)
+    meta = {"camera": random.integers(0, 3, 40)}
+    scores = be.Scores(random.random((40, 40)), labels, labels, probe_meta=meta, gallery_meta=meta)
+    sets = [(random.permutation(40)[:12], random.permutation(40)[:30]) for _ in range(3)]
+    check(be.summaries(scores, sets, name), scores, sets, name)
+
+
+def test_failures_name_their_partition():
+    scores = be.simulate(6, 3, random_state=0)
+    good = np.arange(12)
+    with pytest.raises(be.DataError, match="no partitions"):
+        be.summaries(scores, [])
+    with pytest.raises(be.DataError, match=r"^partition 1: gallery has 1 indices outside 0\.\.17"):
+        be.summaries(scores, [good, [0, 18]])
+    with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
+        be.summaries(scores, [good, good, [1, 1, 2]])
+    with pytest.raises(be.DataError, match=r"^partition 1: probes is empty"):
+        be.summaries(scores, [good, ([], good)])
+    values = np.array(scores.values)
+    values[3, 14] = np.nan
+    failed = be.Scores(values, scores.probe_labels)
+    assert len(be.summaries(failed, [good])["open_set"]["partition"]) == 1
+    with pytest.raises(be.DataError, match=r"^partition 1: the scores hold 1 NaN"):
+        be.summaries(failed, [good, np.arange(18)])
+    card = cards.load("course-probe-vs-gallery")
+    strict = replace(card, closed_set=replace(card.closed_set, unmated="raise"))
+    with pytest.raises(be.ProtocolError, match=r"^partition 0: closed-set identification requires"):
+        be.summaries(scores, [(good + 1, good), (good[:6], good[:6])], strict)
+
+
+def test_pairs_are_probes_first_or_named():
+    """One order everywhere; what a splitter yields says which side is which."""
+    scores = scores_of()
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
+    named = list(galleries.split(scores))
+    pairs = [(x.probe, x.gallery) for x in named]
+    check(be.summaries(scores, named, OPEN["other"]), scores, pairs, OPEN["other"])
+    turned = [(x.gallery, x.probe) for x in named]
+    found = be.summaries(scores, turned, OPEN["other"], order="gallery-first")
+    check(found, scores, pairs, OPEN["other"])
+    texts = [{"probes": p, "gallery": g} for p, g in pairs]
+    given = [*texts[:1], *pairs[1:]]
+    check(be.summaries(scores, given, OPEN["other"]), scores, pairs, OPEN["other"])
+    with pytest.raises(be.DataError, match="order is 'rows'"):
+        be.summaries(scores, pairs, order="rows")
+
+
+def test_pairs_of_former_versions_are_told_apart_where_they_fit_one_order_only():
+    scores = scores_of(square=False)[:12, :]
+    columns = np.arange(12, scores.shape[1])
+    pairs = [(np.arange(6), columns), (np.arange(3, 9), np.arange(6))]
+    with pytest.warns(FutureWarning, match=r"give \(probes, gallery\), or order=") as caught:
+        found = be.summaries(scores, [(g, p) for p, g in pairs], OPEN["other"])
+    assert caught[0].filename == __file__
+    check(found, scores, pairs, OPEN["other"])
+    with pytest.raises(be.DataError, match="^partition 0: gallery has 6 indices outside"):
+        be.summaries(scores, [(np.arange(6), columns + 6), (columns, np.arange(6))])
+
+
+def test_one_template_without_a_score():
+    for dtype in (np.float16, np.float64):
+        scores = be.Scores(np.full((1, 1), np.nan, dtype=dtype), [7])
+        check(be.summaries(scores, [[0]]), scores, [(np.arange(1), np.arange(1))])
+
+
+@pytest.mark.parametrize("wrong", [3, "galleries", None, {"a": [1, 2]}])
+def test_what_is_no_list_of_partitions_is_refused(wrong):
+    with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
+        be.summaries(be.simulate(4, 2), wrong)
+
+
+def test_other_scores_are_refused():
+    pairs = be.Scores.from_pairs([0.1, 0.4], [True, False])
+    with pytest.raises(be.ProtocolError, match="list of pairs"):
+        be.summaries(pairs, [[0]])
+    with pytest.raises(be.DataError, match=r"expected bioeval\.Scores"):
+        be.summaries(np.eye(3), [[0]])
+    with pytest.raises(be.CardError, match="no-such-card"):
+        be.summaries(be.simulate(4, 2), [[0, 1]], "no-such-card")
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=strategies.examples_of(200))
+def test_any_partitions_of_any_matrix(data):
+    case = data.draw(strategies.matrices())
+    scores = be.Scores(**case.scores())
+    sets = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        rows, columns = data.draw(strategies.selections(case))
+        sets.append((columns if case.square and data.draw(st.booleans()) else rows, columns))
+    square = {scores.select(probes=p, gallery=g).layout for p, g in sets} == {"all-against-all"}
+    card = "auto" if square else replace(OPEN["other"], closed_set=None)
+    try:
+        for p, g in sets:
+            be.summary(scores.select(probes=p, gallery=g), card)
+    except be.BioevalError as error:
+        with pytest.raises(type(error), match="^partition "):
+            be.summaries(scores, sets, card)
+        return
+    check(be.summaries(scores, sets, card), scores, sets, card)

@@ -1,0 +1,442 @@
+"""Assured thresholds and claims against slow twins, and what cannot be promised."""
+
+from __future__ import annotations
+
+import math
+
+import naive_promise as twin
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.stats.bootstrap import subject_weights
+from bioeval.stats.options import IntervalOptions
+from bioeval.studies.compare.pairs_of_people import PairShares
+from bioeval.studies.thresholds import promise
+
+SINGLE = {"templates": "single", "fusion": "min"}
+STUDY = {"folds": 3, "repeats": 1, "replicates": 200}
+
+
+def unequal(seed: int = 0, people: int = 12, kind: str = "distance", dtype: str = "float64"):
+    """All against all, with ties, unequal numbers of templates and a person with one."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([f"p{k}" for k in range(people)], rng.integers(1, 4, people))
+    points = rng.normal(size=(people, 3))[[int(x[1:]) for x in labels]]
+    points = points + 0.5 * rng.normal(size=points.shape)
+    d = np.round(((points[:, None] - points[None]) ** 2).sum(axis=2), 1)
+    d += np.round(0.1 * rng.random(d.shape), 1)  # the two directions differ
+    values = (d if kind == "distance" else -d).astype(dtype)
+    return be.Scores(values, labels, kind=kind)
+
+
+def seen(scores: be.Scores) -> np.ndarray:
+    """The distances, and NaN where a template meets itself."""
+    d = (scores.values if scores.kind == "distance" else -scores.values).astype(np.float64)
+    d = d.copy()
+    if scores.layout == "all-against-all":
+        np.fill_diagonal(d, np.nan)
+    return d
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize(("kind", "dtype"), [("distance", "float64"), ("similarity", "float32")])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.cases(1)
+def test_means_without_each_person_and_replicates_are_those_of_the_twin(
+    seed, kind, dtype, templates
+):
+    scores = unequal(seed, kind=kind, dtype=dtype)
+    found = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
+    assert not found.reason
+    layers = np.unique(np.linspace(0, np.searchsorted(found.mean, 0.2), 5).astype(int))
+    seed_of = np.random.SeedSequence(3)
+    means = found.means(layers, 50, seed_of)
+    labels = scores.probe_labels.tolist()
+    names = scores.codes.values.tolist()
+    weights = subject_weights(len(names), 50, seed_of)
+    for k, layer in enumerate(layers):
+        h = twin.shares(
+            seen(scores), labels, labels, found.thresholds[layer], fuse=templates == "multi"
+        )
+        assert means.mean[k] == pytest.approx(twin.mean(h), rel=1e-12)
+        assert found.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
+        expected = [twin.without(h, name) for name in names]
+        np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
+        for b in (0, 7):
+            w = dict(zip(names, weights[:, b].tolist(), strict=True))
+            assert means.drawn[k, b] == pytest.approx(twin.replicate(h, w), rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.cases(2)
+def test_the_threshold_is_that_of_the_definition(seed, assurance):
+    """Every attainable threshold is looked at in turn, from the strictest on."""
+    scores, target = unequal(seed, people=16), 0.3
+    found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **STUDY)
+    d, labels = seen(scores), scores.probe_labels.tolist()
+    shares = PairShares(scores, target, **SINGLE, new_gallery=False)
+    n, names = shares.people, scores.codes.values.tolist()
+    weights = subject_weights(n, 200, IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).seed)
+    points = twin.attainable(d, labels, labels)
+    best, limit = None, None
+    rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}
+    first = max([t for t in points if rates[t] <= target / 10])
+    if rates[first] == 0:
+        first = max(t for t in points if rates[t] == min(r for r in rates.values() if r > 0))
+    for t in points:
+        if rates[t] > target and t > first:
+            break
+        if assurance == "guaranteed":
+            upper = twin.guaranteed(rates[t], n // 2, 0.1)
+        else:
+            if t < first:
+                continue
+            h = twin.shares(d, labels, labels, t)
+            drawn = [
+                twin.replicate(h, dict(zip(names, weights[:, b].tolist(), strict=True)))
+                for b in range(200)
+            ]
+            left_out = [twin.without(h, name) for name in names]
+            upper = twin.estimated(rates[t], left_out, drawn, len(h), n // 2, 0.1)
+        if upper > target:
+            break
+        best, limit = t, upper
+    if best is None:
+        assert math.isnan(found.assured_threshold)
+        assert "people" in found.attrs["assured_reason"]
+        return
+    levels = {round(r, 12) for t, r in rates.items() if rates[first] <= r <= target}
+    if assurance == "estimated" and len(levels) > 64:
+        assert found.assured_threshold <= best  # of 64 points
+        assert found.assured_far_high <= target
+        return
+    assert found.assured_threshold == best
+    assert found.assured_far == pytest.approx(rates[best], rel=1e-12)
+    assert found.assured_far_high == pytest.approx(limit, rel=1e-6)
+
+
+def test_limits_are_those_of_the_twin():
+    for u in (0.0, 1e-4, 0.03, 0.5, 1.0):
+        low, high = promise.guaranteed_limits(np.array([u]), 37, 0.95)
+        assert high[0] == pytest.approx(twin.guaranteed(u, 37, 0.05), rel=1e-9)
+        assert low[0] == pytest.approx(twin.guaranteed(u, 37, 0.05, upper=False), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rate", "people"), [(0.1, 58), (0.05, 118), (0.01, 598), (0.001, 5990)])
+def test_people_needed(rate, people):
+    assert 2 * promise.shares_for_guarantee(rate, 0.95) == people
+    m = people // 2
+    assert promise.guaranteed_limits(np.zeros(1), m, 0.95)[1][0] <= rate + 1e-12
+    assert promise.guaranteed_limits(np.zeros(1), m - 1, 0.95)[1][0] > rate
+
+
+def by_hand() -> be.Scores:
+    """Sixty people with one template each on either side of a line: genuine 1, impostors 2 or 9."""
+    d = np.full((60, 60), 9.0)
+    d[0, 1] = d[2, 3] = 2.0
+    np.fill_diagonal(d, 1.0)
+    return be.Scores(d, range(60), range(60))
+
+
+@pytest.mark.slow
+def test_a_hand_example():
+    """Of 1,770 pairs of people two are accepted at 2, in one direction of the two: 1 / 1770."""
+    found = be.study_threshold(by_hand(), "far=0.1", assure=0.95, assurance="guaranteed", **STUDY)
+    # 30 disjoint pairs: 30 kl(1 / 1770, 0.0978) = ln 20, and at 9 everybody is accepted.
+    assert found.assured_threshold == 2.0
+    assert found.assured_far == pytest.approx(1 / 1770)
+    assert found.assured_far_high == pytest.approx(0.0983, abs=1e-4)
+    strict = be.study_threshold(
+        by_hand(), "far=0.096", assure=0.95, assurance="guaranteed", **STUDY
+    )
+    assert strict.assured_threshold == 1.0
+    assert strict.assured_far_high == pytest.approx(1 - 0.05 ** (1 / 30))  # 9.5 %
+    claim = be.check_claim(by_hand(), 2.0, far=0.2, assurance="guaranteed")
+    assert claim.far == pytest.approx(1 / 1770)
+    assert claim.verdict == "shown"
+
+
+def test_a_probe_of_each_side_of_disjoint_people():
+    rng = np.random.default_rng(1)
+    d = rng.random((40, 30)) + 1
+    scores = be.Scores(d, np.repeat(range(20), 2), np.repeat(range(100, 115), 2))
+    fixed = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
+    assert (fixed.independent, fixed.fixed_gallery) == (20, True)
+    both = PairShares(scores, 0.2, **SINGLE, new_gallery=True)
+    assert (both.independent, both.fixed_gallery) == (15, False)
+    layers = np.array([3, 10])
+    means = fixed.means(layers, 30, np.random.SeedSequence(0))
+    for k, layer in enumerate(layers):
+        h = twin.shares(
+            d, scores.probe_labels.tolist(), scores.gallery_labels.tolist(), fixed.thresholds[layer]
+        )
+        expected = [twin.without(h, name) for name in range(20)]
+        np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
+    assert both.means(layers, 30, np.random.SeedSequence(0)).without.shape == (2, 35)
+
+
+def test_people_on_one_side_only_are_refused():
+    scores = be.Scores(np.random.default_rng(0).random((6, 9)), range(6), np.arange(9) // 2)
+    found = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
+    assert "on both sides and others on one" in found.reason
+
+
+def test_lists_have_the_pairs_that_they_name():
+    rng = np.random.default_rng(2)
+    people = [(a, b) for a in range(12) for b in range(a + 1, 12) if (a + b) % 3]
+    pairs = [*people, *((a, a) for a in range(12))]
+    scores = rng.random(len(pairs)) + 1
+    listed = be.Scores.from_pairs(scores, [a == b for a, b in pairs], subjects=pairs)
+    found = PairShares(listed, 0.5, **SINGLE, new_gallery=False)
+    degree = np.bincount(np.ravel(people), minlength=12)
+    assert found.pairs == len(people)
+    assert found.independent == len(people) // (degree.max() + 1)
+    means = found.means(np.array([5]), 40, np.random.SeedSequence(1))
+    h = {
+        frozenset(p): float(s <= found.thresholds[5]) for p, s in zip(people, scores, strict=False)
+    }
+    weights = subject_weights(12, 40, np.random.SeedSequence(1))
+    w = dict(enumerate(weights[:, 4].tolist()))
+    assert means.drawn[0, 4] == pytest.approx(twin.replicate(h, w), rel=1e-12)
+
+
+def test_independent_pairs_have_exact_limits():
+    from scipy.stats import beta
+
+    rng = np.random.default_rng(0)
+    names = np.arange(400).reshape(200, 2)
+    names[100:, 1] = names[100:, 0]
+    scores = np.concatenate([rng.random(100) + 0.5, rng.random(100)])
+    listed = be.Scores.from_pairs(scores, np.arange(200) >= 100, subjects=names)
+    found = be.study_threshold(listed, "far=0.1", assure=0.95, **{**STUDY, "folds": 2})
+    assert found.attrs["assured_rule"].startswith("exact")
+    errors = np.round(found.assured_far * 100)
+    assert found.assured_far_high == pytest.approx(beta.ppf(0.95, errors + 1, 100 - errors))
+    assert beta.ppf(0.95, errors + 2, 99 - errors) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"assure": 1}, "assure is 1; expected a number between 0 and 1"),
+        ({"assure": 0.95, "target": "eer"}, "target is eer; what can be assured is a FAR"),
+        ({"assure": 0.95, "target": ("far", 0.0)}, "above 0 and below 1"),
+        ({"assure": 0.95, "assurance": "sure"}, "assurance is 'sure'"),
+    ],
+)
+def test_what_cannot_be_assured_is_refused(options, match):
+    options = {"target": "far=0.1", **options}
+    with pytest.raises(be.DataError, match=match):
+        be.study_threshold(unequal(), options.pop("target"), **options, **STUDY)
+
+
+def test_lists_without_people_are_refused():
+    listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
+    for call in (
+        lambda: be.study_threshold(listed, "far=0.1", assure=0.95, folds=2),
+        lambda: be.check_claim(listed, 0.2, far=0.1),
+    ):
+        with pytest.raises(be.DataError, match="rests on the number of people"):
+            call()
+
+
+@pytest.mark.slow
+def test_too_few_people_are_told_how_many_are_needed():
+    found = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
+    assert math.isnan(found.assured_threshold)
+    assert math.isnan(found.frr_price)
+    assert "needs 598 or more" in found.attrs["assured_reason"]
+    assert found.people_needed == 598
+
+
+def test_a_claim_on_the_data_of_the_threshold_is_refused():
+    scores = unequal(1, people=30)
+    other = be.Scores(scores.values + 0.1, scores.probe_labels)  # the same people, another day
+    study = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
+    with pytest.raises(be.DataError, match="chosen on these same data"):
+        be.check_claim(scores, study, far=0.3)
+    with pytest.raises(be.DataError, match="chosen on these same data"):
+        be.check_claim(scores, study.assured_threshold, far=0.3)
+    with pytest.warns(be.BioevalWarning, match="chosen on these same data"):
+        be.check_claim(scores, study, far=0.3, same_data=True)
+    assert be.check_claim(other, study, far=0.9).threshold == study.assured_threshold
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_frr_of_a_claim_weighs_people_alike(seed):
+    scores = unequal(seed, people=20)
+    found = be.check_claim(scores, 1.0, frr=0.5)
+    d, labels = seen(scores), scores.probe_labels
+    rates = []
+    for name in np.unique(labels):
+        own = d[np.ix_(labels == name, labels == name)]
+        own = own[~np.isnan(own)]
+        if len(own):
+            rates.append((own > 1.0).mean())
+    assert found.frr == pytest.approx(np.mean(rates), rel=1e-12)
+    assert found.frr_low <= found.frr <= found.frr_high
+    strict = be.check_claim(scores, 1.0, frr=0.5, assurance="guaranteed")
+    assert strict.frr_high == pytest.approx(twin.guaranteed(np.mean(rates), len(rates), 0.05))
+
+
+@pytest.mark.slow
+def test_what_claims_settle():
+    scores = unequal(0, people=40)
+    open_ = be.check_claim(scores, 0.8, far=0.08, assurance="guaranteed")
+    assert open_.verdict == "open"
+    k = float(open_.people_to_settle) / 40
+    rate, m = float(open_.far), 20
+    limits = [
+        promise.guaranteed_limits(np.array([rate]), int(np.ceil(m * k)) + step, 0.95)
+        for step in (-2, 1)
+    ]
+    settled = [high[0] <= 0.08 or low[0] > 0.08 for low, high in limits]
+    assert settled == [False, True]
+
+
+@pytest.mark.parametrize("assure", [0, 1, 1.5, -0.1, math.nan, "0.95", True, [0.95]])
+def test_a_confidence_is_between_0_and_1(assure):
+    with pytest.raises(be.DataError, match="assure is .*; expected a number") as found:
+        be.study_threshold(unequal(), "far=0.1", assure=assure, **STUDY)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("target", ["far=1", "far=0", ("far", 1.0), "far=100%", "frr=0.1", 2.5])
+def test_a_target_is_a_far_above_0_and_below_1(target):
+    with pytest.raises(be.DataError, match="what can be assured is a FAR above 0 and below 1"):
+        be.study_threshold(unequal(), target, assure=0.95, **STUDY)
+
+
+@pytest.mark.parametrize(("confidence", "people"), [(0.95, 598), (0.9, 460), (0.99, 918)])
+@pytest.mark.cases(1)
+def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
+    found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
+    assert math.isnan(found.assured_threshold)
+    assert f"the guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
+    assert "12 people are too few" in found.attrs["assured_reason"]
+    assert found.people_needed == people
+    assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")
+
+
+def test_two_people_are_too_few_for_anything():
+    scores = be.Scores(np.random.default_rng(0).random((4, 4)), [0, 0, 1, 1])
+    found = be.study_threshold(scores, "far=0.5", assure=0.9, folds=2, repeats=1)
+    assert "only 2 people with impostor attempts; at least 3" in found.attrs["assured_reason"]
+
+
+def failed(policy: str) -> be.Scores:
+    """Some comparisons failed: a few of many people, and all of two pairs of people."""
+    scores = unequal(3, people=16)
+    d, people = scores.values.copy(), scores.probe_labels
+    rng = np.random.default_rng(7)
+    gone = rng.random(d.shape) < 0.05
+    for a, b in (("p0", "p1"), ("p2", "p3")):
+        gone |= np.outer(people == a, people == b) | np.outer(people == b, people == a)
+    d[gone] = np.nan
+    return be.Scores(d, people, nan=policy)
+
+
+@pytest.mark.slow
+def test_failed_comparisons_follow_their_policy():
+    with pytest.raises(be.DataError, match="NaN"):
+        be.study_threshold(failed("raise"), "far=0.3", assure=0.9, **STUDY)
+    for policy in ("exclude", "reject"):
+        scores = failed(policy)
+        labels = scores.probe_labels.tolist()
+        d = scores.values.copy()
+        if policy == "reject":  # an attempt that no threshold accepts
+            d[np.isnan(d)] = np.inf
+        np.fill_diagonal(d, np.nan)
+        found = PairShares(scores, 0.3, **SINGLE, new_gallery=False)
+        study = be.study_threshold(scores, "far=0.3", assure=0.9, assurance="guaranteed", **STUDY)
+        n, best = 16, -math.inf
+        for t in twin.attainable(d, labels, labels):
+            h = twin.shares(d, labels, labels, t)
+            if policy == "exclude":  # two pairs of people are missing
+                partners = {x: sum(x in pair for pair in h) for x in twin.people_of(h)}
+                independent = len(h) // (max(partners.values()) + 1)
+            else:
+                independent = n // 2
+            assert found.independent == independent
+            if twin.guaranteed(twin.mean(h), independent, 0.1) > 0.3:
+                break
+            best = t
+        assert study.assured_threshold == best
+
+
+@pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
+def test_a_threshold_between_ties_is_not_attainable(assurance):
+    """All pairs of people but a few have one of two distances: 2 % are at 1.0, the others at 2.0.
+
+    A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
+    """
+    n = 80
+    d = np.full((n, n), 2.0)
+    for k in range(0, n, 5):
+        d[k, (k + 7) % n] = d[(k + 7) % n, k] = 1.0
+    scores = be.Scores(np.kron(d, np.ones((2, 2))), np.repeat(range(n), 2))
+    scores.values[np.kron(np.eye(n), np.ones((2, 2))) > 0] = 1.5
+    found = be.study_threshold(scores, "far=0.3", assure=0.9, assurance=assurance, **STUDY)
+    assert found.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
+    assert found.threshold == 1.5
+    assert found.assured_far == pytest.approx(16 / 3160)
+    assert found.assured_frr == 0.0
+    assert found.frr_price == 0.0
+    tied = be.study_threshold(by_hand(), "far=0.2", assure=0.9, assurance=assurance, **STUDY)
+    assert tied.assured_threshold == 2.0
+
+
+def test_where_the_closest_impostors_are_infinitely_close_nothing_is_accepted():
+    rng = np.random.default_rng(0)
+    d = rng.random((60, 60)) + 1
+    d[:10, 10:] = -np.inf  # of every sixth person
+    np.fill_diagonal(d, 0.5)
+    scores = be.Scores(d, range(60), range(60))
+    found = be.study_threshold(scores, "far=0.1", assure=0.9, assurance="guaranteed", **STUDY)
+    assert math.isnan(found.assured_threshold)
+    assert found.attrs["assured_reason"] == ""
+    assert found.assured_far == 0.0
+    assert found.assured_frr == 1.0
+    assert "Accept nothing" in found.attrs["assured_sentence"]
+
+
+def test_no_number_of_people_helps_above_the_target():
+    scores = be.simulate(80, 2, random_state=1)
+    two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
+    found = be.study_threshold(
+        be.Scores(two, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        assure=0.95,
+    )  # fmt: skip
+    assert np.isnan(found.people_estimated)
+    assert found.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
+
+
+@pytest.mark.slow
+def test_an_open_claim_needs_more_people_than_there_are():
+    scores = be.simulate(60, 2, random_state=0)
+    found = be.check_claim(
+        scores, float(np.quantile(scores.values, 0.03)), far=0.03, replicates=200
+    )
+    assert found.verdict == "open" and found.people_to_settle_estimated > 60
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_impostors_that_nothing_accepts(confidence):
+    """FAR is 0 at every threshold: whether that is promised depends on the people alone."""
+    scores = be.simulate(14, 3, random_state=1)
+    values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
+    found = be.study_threshold(
+        be.Scores(values, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        assure=confidence,
+    )  # fmt: skip
+    if confidence == 0.5:
+        assert (
+            found.assured_threshold
+            == values[~np.eye(len(values), dtype=bool) & np.isfinite(values)].max()
+        )
+        assert found.assured_far == 0 and 0 < found.assured_far_high < 0.1
+    else:
+        assert found.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")

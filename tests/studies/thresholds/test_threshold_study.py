@@ -1,0 +1,426 @@
+"""A threshold study: what is installed, what is expected, how far the data reach."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from matplotlib.legend import Legend
+from twins import crossed, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.cli.lazy_group import root
+from bioeval.results.words import threshold_to_install
+from bioeval.studies.thresholds.tables import StudyTable
+from bioeval.views.tables import plain
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 4, random_state=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=3, templates=templates)
+    whole = be.verification(scores, templates=templates, far_targets=(0.01,))
+    assert ds.threshold == whole.threshold_at_far.item()
+    assert ds.optimistic_frr == whole.frr_at_far.item()
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
+    by_fold = crossed(scores, splitter, threshold=("far", 0.01), templates=templates)
+    for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
+        assert ds[name].item() == by_fold[name].item()
+    np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
+    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.cases(1)
+def test_the_interval_by_subject_is_that_of_the_rates_there(scores, templates, kind):
+    sign = 1 if kind == "distance" else -1
+    turned = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
+    ds = be.study_threshold(turned, "eer", folds=4, repeats=1, templates=templates)
+    whole = be.verification(
+        turned, templates=templates, thresholds=[ds.threshold.item()], auc=False,
+        interval="subject-bootstrap",
+    )  # fmt: skip
+    for rate in ("far", "frr"):
+        for end in ("low", "high"):
+            assert ds[f"optimistic_{rate}_{end}"].item() == whole[f"{rate}_{end}"].item()
+    assert ds.optimistic_hter_low < ds.optimistic_hter < ds.optimistic_hter_high
+    again = be.study_threshold(
+        turned, "eer", folds=4, repeats=1, templates=templates, replicates=100, confidence=0.5
+    )
+    assert again.optimistic_far_low > ds.optimistic_far_low
+
+
+def test_pairs_with_folds_have_no_others():
+    rng = np.random.default_rng(0)
+    same, who = np.arange(200) % 2, np.arange(200) // 10
+    fold = who // 5
+    subjects = np.column_stack([who, np.where(same, who, (who + 1) % 5 + 5 * fold)])
+    pairs = be.Scores.from_pairs(rng.normal(2 - same), same, folds=fold, subjects=subjects)
+    ds = be.study_threshold(pairs, "accuracy")
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
+    assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
+    with pytest.raises(DataError, match="folds is 5, but these pairs define folds"):
+        be.study_threshold(pairs, folds=5)
+    unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
+    assert math.isnan(unknown.optimistic_far_low.item())
+    assert "no interval by subject" in unknown.attrs["warnings"]
+
+
+def test_other_targets(scores):
+    whole = be.verification(scores)
+    eer = be.study_threshold(scores, "eer", folds=4, repeats=1)
+    assert eer.threshold == whole.eer_threshold.item()
+    assert "impostors_for_30" not in eer
+    fixed = be.study_threshold(scores, "fixed=3.0", folds=4, repeats=1)
+    assert fixed.threshold == 3.0
+    assert (fixed.fold_threshold == 3.0).all()
+    # Nothing is chosen, so nothing is optimistic: all folds together are nearly all the data.
+    assert fixed.far_pooled.item() == pytest.approx(fixed.optimistic_far.item(), abs=0.01)
+
+
+def test_how_far_the_data_reach_by_hand(scores):
+    """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
+    ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=1)
+    assert ds.impostor_attempts == 160 * 156
+    assert ds.impostor_pairs == ds.independent_impostors == 80 * 156
+    assert (ds.subjects, ds.disjoint_pairs, ds.pairs_of_people) == (40, 20, 780)
+    assert (ds.impostors_for_3, ds.impostors_for_30) == (3000, 30_000)
+    assert (ds.more_for_3, ds.more_for_30) == (3000 - 780, 30_000 - 780)
+    # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
+    for rule, wanted in ((3, 3000), (30, 30_000)):
+        n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
+        assert ds[f"subjects_for_{rule}"] == n
+    assert "even without a false accept 78 people with 3,000 pairs would" in ds.attrs["warnings"]
+    measured = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1)
+    assert "needs 78 people with 3,000 pairs (rule of 30)" in measured.attrs["warnings"]
+    rejects = be.study_threshold(scores, ("frr", 0.01), folds=4, repeats=1)
+    assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
+    assert "more_for_3" not in rejects
+    assert "cannot show FRR 1 %: even without a false reject 300" in rejects.attrs["out_of_reach"]
+    rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
+    assert "cannot show FAR 0.001 %" in rare.attrs["warnings"]
+
+
+def test_similarities_and_pairs(scores):
+    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    a = be.study_threshold(scores, "hter", folds=4, repeats=1)
+    b = be.study_threshold(turned, "hter", folds=4, repeats=1)
+    assert a.threshold == -b.threshold
+    assert a.far_mean == b.far_mean
+    rng = np.random.default_rng(0)
+    same = np.arange(200) % 2
+    pairs = be.Scores.from_pairs(rng.normal(2 - same), same)
+    ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
+    whole = be.verification(pairs, far_targets=(0.1,))
+    assert ds.threshold == whole.threshold_at_far.item()
+    assert "pairs are divided" in ds.attrs["warnings"]
+    assert "subjects" not in ds
+
+
+def test_nothing_to_choose_on():
+    one = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+    lone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])  # no genuine attempt at all
+    ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
+    assert math.isnan(ds.threshold.item())
+    assert math.isnan(ds.optimistic_far.item())
+    assert "No threshold: there are no attempts" in plain(StudyTable(ds), 100)
+    with pytest.raises(DataError, match="only 2 subjects"):
+        be.study_threshold(one)
+    with pytest.raises(DataError, match="target is 'faar'"):
+        be.study_threshold(one, "faar")
+    order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
+    with pytest.raises(ProtocolError, match="order"):
+        be.study_threshold(order)
+
+
+def test_nothing_is_accepted():
+    subject = np.repeat(np.arange(4), 3)
+    scores = be.Scores(1.0 * (subject[:, None] == subject), subject)
+    ds = be.study_threshold(scores, ("far", 0.0), folds=2, repeats=1)
+    assert ds.threshold == -np.inf
+    assert "accept nothing (threshold -inf)" in plain(StudyTable(ds), 100)
+
+
+def test_no_errors_in_any_fold_are_no_certainty():
+    subject = np.repeat(np.arange(12), 3)
+    scores = be.Scores(1.0 * (subject[:, None] != subject), subject)
+    ds = be.study_threshold(scores, "eer", folds=4, repeats=2)
+    assert (ds.far_mean, ds.far_sd) == (0, 0)
+    assert np.isnan([ds.far_low, ds.far_high, ds.hter_high]).all()
+    assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
+    assert "FAR is 0 in every fold" in ds.attrs["warnings"]
+    folds = be.partition.SubjectKFold(4)
+    by_subject = crossed(scores, folds, interval="subject-bootstrap")
+    assert by_subject.far_low == 0 < by_subject.far_high
+    assert "in every fold" not in by_subject.attrs["warnings"]
+
+
+def test_the_plot_holds_the_folds(scores):
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    display = be.plot.threshold_study(ds)
+    np.testing.assert_array_equal(display.far, ds.fold_far.values.ravel())
+    assert display.ax_.get_xlabel().startswith("False accept rate")
+    with pytest.raises(DataError, match="study_threshold"):
+        be.plot.threshold_study(be.verification(scores))
+
+
+@pytest.mark.slow
+def test_the_command(scores, tmp_path):
+    be.save(scores, tmp_path / "s.npz")
+    words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
+    words += ["--repeats", "2"]
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    done = CliRunner().invoke(root, [*words, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    document = json.loads(done.stdout)
+    assert document["threshold"] == ds.threshold.item()
+    assert document["far_mean"] == pytest.approx(ds.far_mean.item())
+    assert document["optimistic_far_high"] == ds.optimistic_far_high.item()
+    assert len(document["folds"]) == 8
+    out = tmp_path / "o"
+    done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0
+    installed = threshold_to_install(ds.threshold.item(), "distance")
+    assert f"accept where the distance <= {installed}" in done.stdout
+    assert "Data      160 templates of 40 subjects, all against all" in done.stdout
+    assert "Scores    distances, accepted at or below the threshold" in done.stdout
+    assert {p.name for p in out.iterdir()} == {
+        "results.nc",
+        "summary.json",
+        "table.txt",
+        "threshold_study.png",
+    }
+    assert (out / "table.txt").read_text().split() == done.stdout.split()
+    with pytest.raises(DataError, match="only 40 subjects"):
+        CliRunner().invoke(root, [*words[:2], "--folds", "41"], catch_exceptions=False)
+
+
+def _of_pairs(**more):
+    rng = np.random.default_rng(0)
+    same = np.arange(200) % 2
+    return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
+
+
+@pytest.mark.slow
+def test_of_pairs_it_speaks_of_what_was_divided():
+    who = np.arange(200) // 20
+    subjects = np.column_stack(
+        [who, np.where(np.arange(200) % 2, who, (who + 1) % 5 + who // 5 * 5)]
+    )
+    for pairs, units, people in (
+        (_of_pairs(), "pairs", "pairs"),
+        (_of_pairs(subjects=subjects), "subjects", "people"),
+        (_of_pairs(folds=who // 5), "pairs", "pairs"),
+        (_of_pairs(subjects=subjects, folds=who // 5), "subjects", "people"),
+        (_of_pairs(subjects=subjects, folds=who % 2), "pairs", "pairs"),  # share subjects
+    ):
+        more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
+        ds = be.study_threshold(pairs, ("far", 0.1), **more)
+        text = " ".join(plain(StudyTable(ds), 100).split())
+        divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
+        assert f"New {people}: mean over the test {units} of {divided}" in text
+        column = "by subject " * (pairs.pair_subjects is not None)  # else unknown
+        assert f"where chosen {column}new {people} over folds" in text
+        assert ("pairs are divided, not subjects" in text) == (units == "pairs")
+        assert f"expected of new {people}" in key_of(be.plot.threshold_study(ds))
+
+
+def key_of(display):
+    """Return the words of the key, which is in the axes or below them."""
+    display.figure_.canvas.draw()  # which finds a place for it
+    keys = display.figure_.findobj(Legend)
+    return [text.get_text() for key in keys for text in key.get_texts()]
+
+
+def test_a_missed_target_is_said_after_the_table():
+    few = be.simulate(8, 3, random_state=9)
+    ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
+    times = ds.far_mean.item() / 0.01
+    assert times > 1.1
+    said = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
+    lines = plain(StudyTable(ds), 100).splitlines()
+    row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
+    within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
+    assert lines[row + 2] == f"{said}target{within}."
+    none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
+    assert none.attrs["on_new_data"].endswith("; the target was 0.")
+    kept = be.study_threshold(few, ("far", 0.9), folds=4, repeats=5)
+    assert kept.far_mean < 0.9 * 1.1
+    assert kept.attrs["on_new_data"] == ""
+
+
+def test_a_target_out_of_reach_is_said_at_the_top():
+    rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
+    text = plain(StudyTable(rare), 200)
+    assert text.count("he data cannot show FAR 0.01 %") == 1
+    at = [text.index(x) for x in ("Provisional: accept", "The data cannot show", "where chosen")]
+    assert at == sorted(at)
+    assert "Install" not in text
+    assert "the data cannot show FAR 0.01 %" in rare.attrs["warnings"]
+
+
+def test_a_given_threshold_is_not_said_to_be_chosen():
+    given = be.study_threshold(be.simulate(8, 3, random_state=3), "fixed=4", folds=4, repeats=1)
+    text = plain(StudyTable(given), 100)
+    assert "Given: accept where the distance <= 4\n" in text
+    assert "chosen" not in text and "optimistic" not in text and "Threshold over" not in text
+    assert given.attrs["chosen_on"] == "given"
+
+
+@pytest.mark.slow
+def test_folds_at_one_place_are_drawn_by_their_number():
+    subject = np.repeat(np.arange(12), 3)
+    values = 1.0 * (subject[:, None] != subject)
+    values[0, 1] = values[1, 0] = 2.0
+    ds = be.study_threshold(be.Scores(values, subject), ("far", 0.01), folds=4, repeats=5)
+    display = be.plot.threshold_study(ds)
+    there = list(zip(display.far.tolist(), display.frr.tolist(), strict=True))
+    by_hand = sorted(there.count(place) for place in set(there))
+    assert max(by_hand) > 1
+    assert sorted(display.counts.tolist()) == by_hand
+    (points,) = display.ax_.collections[:1]
+    areas = points.get_sizes()
+    np.testing.assert_allclose(areas / areas.min(), display.counts / display.counts.min())
+    said = f"test parts of folds; area: how many (1 to {max(by_hand)})"
+    assert said in key_of(display)
+    assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [0.001, 0.06])
+@pytest.mark.cases(1)
+def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
+    ds = be.study_threshold(scores, ("far", target), folds=4, repeats=3)
+    display = be.plot.threshold_study(ds)
+    display.figure_.canvas.draw()
+    (label,) = (text for text in display.ax_.texts if "target" in text.get_text())
+    top = max(display.frr.max(), ds.frr_high.item(), ds.optimistic_frr_high.item())
+    box = label.get_window_extent().transformed(display.ax_.transData.inverted())
+    assert top < box.y0 < box.y1 <= display.ax_.get_ylim()[1]
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_hter_is_not_surer_than_its_parts(swap):
+    """FRR (or FAR) is 0, and stays so in whatever is resampled."""
+    subject = np.repeat(np.arange(12), 3)
+    same = subject[:, None] == subject
+    values = 1.0 * ~same
+    wrong = [(0, 4), (9, 30), (13, 25)] if not swap else [(0, 1), (9, 11), (13, 14)]
+    for i, j in wrong:
+        values[i, j] = values[j, i] = 1.0 * same[i, j]
+    scores = be.Scores(values, subject)
+    study = be.study_threshold(scores, ("fixed", 0.5), folds=4, repeats=1)
+    none, some = ("far", "frr") if swap else ("frr", "far")
+    assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
+    folds = be.partition.SubjectKFold(2)
+    by_fold = crossed(scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap")
+    for ds, prefix in ((study, "optimistic_"), (by_fold, "")):
+        ends = {
+            end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
+            for end in ("low", "high")
+        }
+        assert ds[f"{prefix}hter_low"] <= sum(ends["low"]) / 2
+        assert ds[f"{prefix}hter_high"] >= sum(ends["high"]) / 2 > 0
+
+
+def test_messages_name_what_the_command_has(tmp_path, capsys):
+    file = str(tmp_path / "five.npz")
+    be.save(be.simulate(5, 3), file)
+    assert main(["threshold", file, "--target", "far=1%%"]) == 2
+    said = capsys.readouterr().err
+    assert "--target is 'far=1%%'; expected a number, eer, hter, accuracy, far=X, frr=X" in said
+    assert "tuple" not in said
+    assert main(["threshold", file]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("bioeval: error: --folds is 10, but there are only 5 subjects")
+    subject = np.repeat(np.arange(12), 3)
+    be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
+    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert 'there is no interval; the column "by subject" has a bound' in said
+    assert "interval=" not in said
+    be.save(_of_pairs(), file)
+    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
+    assert "by subject" not in capsys.readouterr().out.split("Warnings")[1].split("interval by")[0]
+
+
+def both_ways(scores: be.Scores) -> be.Scores:
+    """Every comparison of a matrix, in both directions, as a list with its subjects."""
+    who, n = scores.probe_labels, len(scores.probe_labels)
+    a, b = np.nonzero(~np.eye(n, dtype=bool))
+    people = np.stack([who[a], who[b]], 1)
+    return be.Scores.from_pairs(np.asarray(scores.values)[a, b], who[a] == who[b], subjects=people)
+
+
+def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
+    matrix = be.simulate(20, 3, random_state=1)
+    options = {"folds": 4, "repeats": 1, "replicates": 100}
+    found = [
+        be.study_threshold(scores, ("far", 0.001), **options)
+        for scores in (matrix, both_ways(matrix))
+    ]
+    names = [x for x in found[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
+    assert len(names) >= 8
+    for name in names:
+        assert found[0][name].item() == found[1][name].item(), name
+    # One direction alone: the same pairs, each once.
+    once = both_ways(matrix)
+    order = once.pair_subjects[:, 0] <= once.pair_subjects[:, 1]
+    alone = be.study_threshold(once.select(np.flatnonzero(order)), ("far", 0.001), **options)
+    assert alone["impostor_pairs"] == found[0]["impostor_pairs"]
+    assert alone["subjects_for_30"] == found[0]["subjects_for_30"]
+    # Where few people are compared, the same number of people has to be, all with each other.
+    few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
+    sparse = be.study_threshold(few, ("far", 0.001), **options)
+    assert sparse["subjects_for_30"] == alone["subjects_for_30"] == 246
+
+
+def test_scores_near_chance_and_upside_down_are_doubted():
+    matrix = be.simulate(30, 3, random_state=1)
+    options = {"folds": 3, "repeats": 1, "replicates": 100}
+    shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
+    for scores, said in (
+        (be.Scores(matrix.values, shuffled), "near chance|no better than chance"),
+        (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), "worse than chance"),
+    ):
+        aloud = pytest.warns(be.BioevalWarning, match=said) if "worse" in said else nullcontext()
+        with aloud:
+            found = be.study_threshold(scores, "eer", **options)
+        assert re.search(said, found.attrs["warnings"])
+    assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
+
+
+def test_people_are_in_a_table_and_no_column_is_dropped_in_silence():
+    scores = be.simulate(12, 2, random_state=1)
+    ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
+    narrow, wide = (" ".join(plain(StudyTable(ds), width).split()) for width in (80, 100))
+    assert "Not shown in this width: pooled, sd. Needs 90 columns" in narrow
+    assert "Not shown" not in wide
+    assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
+
+
+@pytest.mark.slow
+def test_a_page_begins_with_the_people_needed(tmp_path):
+    ds = be.study_threshold(
+        be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
+    )
+    assert "to promise it at 80 %, estimated about" in " ".join(plain(StudyTable(ds), 100).split())
+    page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
+    people, folds = (page.index(x) for x in ("people that the FAR needs", "values by repeat"))
+    assert people < page.index("means over folds") < folds
+    assert "impostors for 3" not in page and "impostor_pairs required" not in page
+    (row,) = re.findall(r"<tr>\s*<t[dh][^>]*>FAR on new people, assured.*?</tr>", page, re.S)
+    assert row.count(" %") >= 5

@@ -1,0 +1,989 @@
+"""Tracking: against the naive twin, worked examples, other programs' figures, files and folders."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import naive_mot
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import assume, given, strategies as st
+from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
+from optional import optional_import
+from scipy.optimize import linear_sum_assignment
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
+from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
+
+COUNTS = [name for name in TRACKING if not name.endswith("_by_threshold")]
+
+
+# ------------------------------------------------------------------------ worked by hand
+
+
+@pytest.mark.parametrize(
+    ("pairing", "idsw", "mota", "motp"),
+    [("last-known", 0, 0, (1 + 2 / 3) / 2), ("previous-frame", 1, -1 / 3, (1 + 9 / 11) / 2)],
+)
+def test_both_pairings_by_hand(pairing, idsw, mota, motp):
+    ds = be.tracking(TRUTH, RESULT, pairing=pairing)
+    assert_same(
+        ds,
+        {
+            **{"tp": 2, "fn": 1, "fp": 2, "idsw": idsw, "fragmentations": 1, "resumptions": 1},
+            **{"mt": 0, "pt": 1, "ml": 0, "idtp": 2, "idfn": 1, "idfp": 2, "frames": 3},
+            **{"mota": float(mota), "motp": motp, "motp_distance": 1 - motp},
+            **{"recall": 2 / 3, "precision": 1 / 2, "far": (3 + idsw) / 3, "fp_per_frame": 2 / 3},
+            **{"idp": 1 / 2, "idr": 2 / 3, "idf1": 4 / 7},
+        },
+    )
+    assert ds.target.values.tolist() == [1]
+    assert ds.frames_present.item() == 3
+    assert ds.frames_covered.item() == 2
+    assert ds.coverage.item() == pytest.approx(2 / 3)
+    assert ds.target_switches.item() == idsw
+    assert ds.state.item() == "partially tracked"
+    assert ds.attrs["pairing"] == pairing
+
+
+def test_the_default_keeps_a_pairing_over_gaps():
+    assert be.tracking(TRUTH, RESULT).attrs["pairing"] == "last-known"
+    assert int(be.tracking(TRUTH, RESULT).idsw) == 0
+
+
+def test_what_is_assigned_first():
+    """A row of boxes: two good pairs, or three that just overlap."""
+    truth = [(1, who, 40 * who, 0, 100, 10) for who in (1, 2, 3)]
+    result = [(1, 1, 76, 0, 100, 10), (1, 2, 116, 0, 100, 10), (1, 3, 150, 0, 100, 10)]
+    # Overlaps with the left neighbour of 0.47, 0.47, 0.54; with the right of 0.92, 0.92.
+    most = be.tracking(truth, result, iou=0.4)
+    best = be.tracking(truth, result, iou=0.4, pairing="previous-frame")
+    assert (int(most.tp), int(best.tp)) == (3, 2)
+    assert float(most.motp) < float(best.motp)
+    # Two overlaps of 0.11, or one of 0.96.
+    truth = [(1, 1, 0, 0, 100, 10), (1, 2, 82, 0, 100, 10)]
+    result = [(1, 1, 2, 0, 100, 10), (1, 2, -80, 0, 100, 10)]
+    assert int(be.tracking(truth, result, iou=0.1).tp) == 2
+    assert int(be.tracking(truth, result, iou=0.1, pairing="previous-frame").tp) == 1
+
+
+def steps(hits: str) -> tuple[list[Any], list[Any]]:
+    """A target, ``x`` where the tracker has it, ``.`` not, blank where it is away; and another."""
+    frames = list(enumerate(hits, 1))
+    always = [(f, 2, 50, 0, 10, 10) for f, _ in frames]
+    truth = [(f, 1, *BOX) for f, hit in frames if hit != " "]
+    return truth + always, [(f, 1, *BOX) for f, hit in frames if hit == "x"] + always
+
+
+@pytest.mark.parametrize(
+    ("hits", "rule", "state"),
+    [
+        ("xxxx.", "at-least", "mostly tracked"),
+        ("xxxx.", "more-than", "partially tracked"),
+        ("xxxxx.", "more-than", "mostly tracked"),
+        ("x....", "at-least", "partially tracked"),
+        ("x.....", "at-least", "mostly lost"),
+        ("xxxx    .", "at-least", "mostly tracked"),  # of the frames in which it is
+    ],
+)
+def test_coverage_on_the_edge(hits, rule, state):
+    ds = be.tracking(*steps(hits), mostly_tracked=rule)
+    assert ds.state.values.tolist() == [state, "mostly tracked"]
+    assert [int(ds[name]) for name in ("ml", "pt", "mt")] == [
+        *(int(state == other) for other in ("mostly lost", "partially tracked")),
+        1 + (state == "mostly tracked"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hits", "fragmentations", "resumptions"),
+    [
+        ("xx", 0, 0),
+        ("x.x", 1, 1),
+        ("..x..", 0, 0),
+        ("x x", 0, 1),
+        ("x.x x..x", 2, 3),
+        ("x. x", 1, 1),
+    ],
+)
+def test_being_away_is_no_fragmentation(hits, fragmentations, resumptions):
+    ds = be.tracking(*steps(hits))
+    assert (int(ds.fragmentations), int(ds.resumptions)) == (fragmentations, resumptions)
+
+
+def test_a_match_at_exactly_the_threshold():
+    # 40 of 80 pixels, in decimals whose sums are not exact: 0.49999999999999994 in floats.
+    truth, result = [(1, 1, 4.4, 0.3, 60, 90)], [(1, 1, 24.4, 0.3, 60, 90)]
+    assert int(be.tracking(truth, result).tp) == 1
+    assert int(be.tracking(truth, result, iou=0.5 + 1e-9).tp) == 0
+    assert int(be.tracking(truth, truth, iou=1).tp) == 1
+
+
+def test_the_oldest_target_keeps_what_two_have_had():
+    """Both have had identity 7; in the third frame it overlaps both, and better the second."""
+    truth = [(1, 1, *BOX), (2, 2, 5, 0, 10, 10), (3, 1, 0, 0, 10, 10), (3, 2, 5, 0, 10, 10)]
+    result = [(1, 7, *BOX), (2, 7, 5, 0, 10, 10), (3, 7, 3, 0, 10, 10)]
+    ds = be.tracking(truth, result)
+    assert ds.frames_covered.values.tolist() == [2, 1]
+    other = be.tracking(truth, result, pairing="previous-frame")
+    assert other.frames_covered.values.tolist() == [1, 2]
+
+
+# ------------------------------------------------------------------------ the naive twin
+
+
+@given(
+    scene=scenes(),
+    iou=st.sampled_from([0.3, 0.5, 0.7]),
+    pairing=st.sampled_from(["last-known", "previous-frame"]),
+    mostly_tracked=st.sampled_from(["at-least", "more-than"]),
+    ignored=st.sampled_from(["motchallenge", "mot20", "remove", "count"]),
+    order=st.randoms(use_true_random=False),
+)
+def test_as_the_naive_twin(scene, iou, pairing, mostly_tracked, ignored, order):
+    truth, result = scene
+    options = {"pairing": pairing, "mostly_tracked": mostly_tracked, "ignored": ignored}
+    try:
+        expected = naive_mot.tracking(truth, result, iou, **options)
+    except naive_mot.TieError:
+        assume(False)
+    order.shuffle(truth)  # rows may stand in any order
+    order.shuffle(result)
+    given_rows = [np.array(rows, dtype=float).reshape(-1, 9) for rows in (truth, result)]
+    ds = be.tracking(*given_rows, iou=iou, columns=COLUMNS, **options)
+    assert_same(ds, expected)
+    assert int(ds.target_switches.sum()) == expected["idsw"]
+    assert int(ds.target_fragmentations.sum()) == expected["fragmentations"]
+    assert int(ds.frames_covered.sum()) == expected["tp"]
+    assert int(ds.frames_present.sum()) == expected["truth_boxes"]
+
+
+@pytest.mark.parametrize("pairing", ["last-known", "previous-frame"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pairing_at_once_changes_no_assignment(seed, pairing):
+    """Against one assignment of all boxes of a frame, kept pairings by an overwhelming weight."""
+    truth, result = crowd(seed)
+    overlaps = find_overlaps(truth, result, 12).at_least(0.4)
+    weight = np.zeros((len(truth), len(result)))
+    weight[overlaps.truth, overlaps.row] = overlaps.iou
+    serial = serials(truth, result, np.zeros(12, dtype=np.int64))
+    found = match(truth, result, overlaps, serial, pairing)
+    last: dict[int, int] = {}
+    competing = 0
+    for f in range(12):
+        rows, columns = np.flatnonzero(truth.frame == f), np.flatnonzero(result.frame == f)
+        part = weight[np.ix_(rows, columns)]
+        worth = np.where(part > 0, part + (100 if pairing == "last-known" else 0), 0)
+        taken = set()
+        for i, row in enumerate(rows):  # one after the other, for two may have had the same
+            (place,) = np.nonzero(result.code[columns] == last.get(int(truth.code[row]), -1))
+            if len(place) and part[i, place[0]] > 0 and int(place[0]) not in taken:
+                taken.add(int(place[0]))
+                worth[i, place[0]] += 1e6
+        a, b = linear_sum_assignment(worth, maximize=True)
+        expected = np.full(len(rows), -1)
+        expected[a[worth[a, b] > 0]] = columns[b[worth[a, b] > 0]]
+        assert found[rows].tolist() == expected.tolist()
+        competing += int((np.count_nonzero(part, axis=1) > 1).sum())
+        if pairing == "previous-frame":
+            last = {}
+        for row, at in zip(rows, expected, strict=True):
+            if at >= 0:
+                last[int(truth.code[row])] = int(result.code[at])
+    assert competing > 20  # else nothing was at stake
+
+
+def test_overlaps_as_of_the_definition():
+    truth, result = crowd(5, 3, 8)
+    overlaps = find_overlaps(truth, result, 3).at_least(0.1)
+    found = dict(zip(zip(overlaps.truth, overlaps.row, strict=True), overlaps.iou, strict=True))
+    for i in range(len(truth)):
+        for j in range(len(result)):
+            a, b = [(0, 0, 0, *boxes.box[k]) for boxes, k in ((truth, i), (result, j))]
+            value = float(naive_mot.overlap(a, b)) if truth.frame[i] == result.frame[j] else 0
+            if value >= 0.1:
+                assert found.pop((i, j)) == pytest.approx(value, abs=1e-13)
+    assert not found
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))
+def test_identities_in_common(pairs):
+    target, identity = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    table = np.zeros((6, 6))
+    np.add.at(table, (target, identity), 1)
+    best = int(table[linear_sum_assignment(table, maximize=True)].sum())
+    assert most_in_common(target, identity) == best
+
+
+# ------------------------------------------------------------------------ what does not matter
+
+
+@pytest.fixture(scope="module")
+def busy() -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a crowd with switches, misses and false positives."""
+    sides = []
+    for boxes in crowd(9):
+        table = np.column_stack([boxes.frame + 1, boxes.code + 1, boxes.box])
+        sides.append(table.round(3))
+    return sides[0], sides[1]
+
+
+def numbers_of(ds: xr.Dataset) -> dict[str, float]:
+    return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
+
+
+def test_names_of_identities_do_not_matter(busy):
+    truth, result = (side.copy() for side in busy)
+    expected = numbers_of(be.tracking(truth, result))
+    result[:, 1] = 1000 - result[:, 1]
+    truth[:, 1] += 7  # in the same order: it decides who keeps an identity that two have had
+    assert numbers_of(be.tracking(truth, result)) == pytest.approx(expected, abs=1e-14)
+
+
+def test_threads_do_not_matter(busy):
+    import numba
+
+    before = numba.get_num_threads()
+    expected = be.tracking(*busy)
+    try:
+        numba.set_num_threads(1)
+        xr.testing.assert_identical(be.tracking(*busy), expected)
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", ["float32", "strided", "readonly", "list"])
+def test_kinds_of_arrays(busy, kind):
+    truth, result = (np.round(side).astype("float32") for side in busy)
+    expected = numbers_of(be.tracking(truth.astype(float), result.astype(float)))
+    if kind == "strided":
+        truth = np.repeat(truth, 2, axis=0)[::2]
+    elif kind == "readonly":
+        truth.setflags(write=False)
+    elif kind == "list":
+        truth = truth.tolist()
+    assert numbers_of(be.tracking(truth, result)) == expected
+
+
+def test_errors_of_a_perfect_and_a_silent_tracker(busy):
+    truth, _ = busy
+    ds = be.tracking(truth, truth)
+    assert (float(ds.mota), float(ds.motp), float(ds.idf1)) == (1, 1, 1)
+    assert int(ds.mt) == int(ds.targets)
+    ds = be.tracking(truth, np.zeros((0, 6)))
+    assert (float(ds.mota), float(ds.idf1), float(ds.recall)) == (0, 0, 0)
+    assert math.isnan(ds.motp) and math.isnan(ds.precision) and math.isnan(ds.idp)
+    assert int(ds.ml) == int(ds.targets)
+    assert "the result has no box" in ds.attrs["warnings"]
+    ds = be.tracking(np.zeros((0, 6)), truth)
+    assert math.isnan(ds.mota) and math.isnan(ds.recall) and ds.sizes["target"] == 0
+    assert int(ds.fp) == len(truth)
+    assert "no box to evaluate" in ds.attrs["warnings"]
+    ds = be.tracking(np.zeros((0, 6)), np.zeros((0, 6)))
+    assert all(math.isnan(ds[name]) for name in ("mota", "far", "idf1", "fp_per_frame"))
+
+
+# ------------------------------------------------------------------------ ignored, twice, frames
+
+
+def with_ignored(category: int) -> tuple[list[Any], list[Any]]:
+    """One target, one box to be ignored beside it, and a result on each."""
+    truth = [(1, 1, *BOX, 1, 1, 1), (1, 2, 50, 0, 10, 10, 0, category, 1)]
+    return truth, [(1, 1, *BOX, 1, -1), (1, 2, 50, 0, 10, 10, 1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "category", "fp"),
+    [
+        *(("motchallenge", c, 0) for c in (2, 7, 8, 12)),
+        *(("motchallenge", c, 1) for c in (1, 3, 6, 13, -1)),
+        *(("mot20", c, 0) for c in (2, 6, 7, 8, 12)),
+        *(("remove", c, 0) for c in (1, 2, 3, -1)),
+        *(("count", c, 1) for c in (1, 2, 3, -1)),
+    ],
+)
+@pytest.mark.cases(1)
+def test_ignored_ground_truth(ignored, category, fp):
+    ds = be.tracking(*with_ignored(category), ignored=ignored)
+    assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (1, 0, fp)
+    assert (int(ds.ignored_truth_boxes), int(ds.removed_result_boxes)) == (1, 1 - fp)
+    assert ds.target.values.tolist() == [1]
+    assert "1 boxes of the ground truth are ignored" in ds.attrs["warnings"]
+
+
+def test_a_result_on_a_target_stays_the_targets():
+    """It overlaps a distractor too, but the target better."""
+    truth = [(1, 1, *BOX, 1, 1, 1), (1, 2, 3, 0, 10, 10, 0, 8, 1)]
+    ds = be.tracking(truth, [(1, 1, 1, 0, 10, 10)])
+    assert (int(ds.tp), int(ds.fp), int(ds.removed_result_boxes)) == (1, 0, 0)
+
+
+def test_other_classes_count_only_where_classes_are_not_noticed():
+    truth = [(1, 1, *BOX, 1, 3, 1)]
+    assert int(be.tracking(truth, truth).targets) == 0
+    assert int(be.tracking(truth, truth, ignored="count").targets) == 1
+    for none in (0, -1):  # classes are numbered from 1
+        truth = [(1, 1, *BOX, 1, none, 1)]
+        assert int(be.tracking(truth, truth).targets) == 1
+
+
+def test_the_format_of_2015_has_no_class():
+    truth = [(1, 1, *BOX, 1, 4.4852, 5.5, 0)]  # ten columns: world coordinates
+    assert int(be.tracking(truth, TRUTH[:1]).tp) == 1
+    with pytest.raises(be.DataError, match=r"truth: row 1: class is 4.4852; expected a whole"):
+        be.tracking([row[:9] for row in truth], TRUTH[:1])
+
+
+def test_an_id_twice_in_a_frame():
+    twice = [(1, 1, *BOX), (1, 1, 50, 0, 10, 10), (2, 1, *BOX)]
+    with pytest.raises(be.DataError, match=r"row 2: duplicate id 1 in frame 1 \(first on row 1"):
+        be.tracking(TRUTH, twice)
+    ds = be.tracking(TRUTH, twice, duplicates="accept")
+    assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
+    assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
+    assert "1 boxes of the result share an id with another box" in ds.attrs["warnings"]
+    with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
+        be.tracking(twice, TRUTH, duplicates="accept")
+
+
+def test_two_boxes_of_an_identity_on_one_target_are_one_frame_in_common():
+    twice = [(1, 1, *BOX), (1, 1, 1, 0, 10, 10)]
+    ds = be.tracking(TRUTH[:1], twice, duplicates="accept")
+    assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (1, 1, 0)
+
+
+def test_frames_with_and_without_rows():
+    truth, result = [(2, 1, *BOX), (9, 1, *BOX)], [(2, 1, *BOX), (4, 2, *BOX)]
+    ds = be.tracking(truth, result)
+    assert (int(ds.frames), int(ds.frames_with_rows)) == (3, 3)
+    assert float(ds.far) == pytest.approx(2 / 3)
+    assert ds.attrs["frames_from"] == "rows"
+    assert "number of frames is not given" in ds.attrs["warnings"]
+    ds = be.tracking(truth, result, frames=20)
+    assert (int(ds.frames), int(ds.frames_with_rows)) == (20, 3)
+    assert (float(ds.far), float(ds.fp_per_frame)) == (2 / 20, 1 / 20)
+    assert "17 of 20 frames have no rows" in ds.attrs["warnings"]
+    with pytest.raises(
+        be.DataError, match=r"truth: row 2: frame is 9; expected at most 8, .*given"
+    ):
+        be.tracking(truth, result, frames=8)
+    ds = be.tracking(truth[:1], result)
+    assert "1 boxes of the result are beyond frame 2" in ds.attrs["warnings"]
+
+
+# ------------------------------------------------------------------------ cameras
+
+
+def test_cameras_share_identities_and_never_frames():
+    """In the same frame at the same place, but of another camera: no match."""
+    columns = "camera,frame,id,left,top,width,height"
+    ds = be.tracking([(1, 1, 1, *BOX)], [(2, 1, 1, *BOX)], columns=columns)
+    assert (int(ds.tp), int(ds.fp), int(ds.idtp), int(ds.frames)) == (0, 1, 0, 2)
+    assert ds.attrs["cameras"] == 2
+    rows = [(1, 1, 1, *BOX), (2, 1, 2, *BOX)]
+    mixed = be.tracking(rows, [(1, 1, 2, *BOX), (2, 1, 2, *BOX)], columns=columns)
+    assert (int(mixed.tp), int(mixed.idtp)) == (2, 1)  # 2 cannot stand for both
+    # One target, another identity in the second camera: a switch, though both are perfect inside.
+    one = [(1, 1, 1, *BOX), (2, 1, 1, *BOX)]
+    other = [(1, 1, 5, *BOX), (2, 1, 6, *BOX)]
+    for pairing in ("last-known", "previous-frame"):
+        assert int(be.tracking(one, other, columns=columns, pairing=pairing).idsw) == 1
+    assert int(be.tracking(one, other, columns=columns, frames=10).frames) == 20
+    by_camera = be.tracking(one, other, columns=columns, frames={"1": 10, 2: 30})
+    assert int(by_camera.frames) == 40
+    with pytest.raises(be.DataError, match="frames has nothing for 2"):
+        be.tracking(one, other, columns=columns, frames={"1": 10})
+
+
+def test_cameras_in_the_order_of_their_numbers():
+    rows = [(10, 1, 1, *BOX), (9, 1, 1, *BOX), (9, 2, 1, *BOX)]
+    result = [(10, 1, 5, *BOX), (9, 1, 5, *BOX), (9, 2, 6, *BOX)]
+    ds = be.tracking(rows, result, columns="camera frame id left top width height")
+    assert int(ds.idsw) == 2  # 5, 6 in camera 9, then 5 in camera 10
+
+
+def test_a_file_for_each_camera_is_as_a_column(busy):
+    sides = [np.insert(side, 0, 1 + side[:, 0] % 2, axis=1) for side in busy]
+    expected = be.tracking(*sides, columns="camera frame id left top width height")
+    split = [{"1": s[s[:, 0] == 1][:, 1:], "2": s[s[:, 0] == 2][:, 1:]} for s in sides]
+    ds = be.tracking(*split, parts="cameras")
+    xr.testing.assert_equal(ds, expected)
+    assert ds.attrs == expected.attrs
+    apart = be.tracking(*split)
+    assert int(apart.idfn) <= int(ds.idfn)  # an identity for each target, in each sequence anew
+    assert apart.sequence.values.tolist() == ["1", "2"]
+    with pytest.raises(be.DataError, match="expected no column camera"):
+        be.tracking(*split, parts="cameras", columns="cityflow")
+
+
+def test_a_camera_without_ground_truth():
+    rows = [(1, 1, 1, *BOX)]
+    ds = be.tracking(
+        rows, [*rows, (2, 1, 1, *BOX)], columns="camera frame id left top width height"
+    )
+    assert int(ds.fp) == 1
+    assert "1 boxes of the result are in cameras without ground truth (2)" in ds.attrs["warnings"]
+
+
+# ------------------------------------------------------------------------ several sequences
+
+
+@pytest.fixture
+def folders(tmp_path) -> tuple[Path, Path]:
+    """Two sequences as MOTChallenge lays them out, the second with its length."""
+    truth, result = tmp_path / "truth", tmp_path / "tracks"
+    result.mkdir()
+    for name, rows, found in (("walk", TRUTH, RESULT), ("b", TRUTH[:2], RESULT[:1])):
+        (truth / name / "gt").mkdir(parents=True)
+        write(truth / name / "gt" / "gt.txt", [(*row, 1, 1, 1) for row in rows])
+        write(result / f"{name}.txt", [(*row, -1, -1, -1, -1) for row in found])
+    (truth / "b" / "seqinfo.ini").write_text("[Sequence]\nname = b\nseqLength = 10\n")
+    (truth / "README.txt").write_text("not a sequence\n")
+    return truth, result
+
+
+def write(path: Path, rows: list[Any], sep: str = ",") -> Path:
+    path.write_text("".join(sep.join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_sequences_are_summed_up(folders):
+    ds = be.tracking(*folders)
+    walk, b = be.tracking(TRUTH, RESULT), be.tracking(TRUTH[:2], RESULT[:1], frames=10)
+    assert ds.sequence.values.tolist() == ["b", "walk"]
+    for name in COUNTS:
+        assert ds[f"sequence_{name}"].values == pytest.approx([float(b[name]), float(walk[name])])
+        if ds[name].dtype == np.int64:
+            assert int(ds[name]) == int(b[name]) + int(walk[name])
+    # Of sums, not a mean of rates: 5 boxes, 2 missed, 2 false positives.
+    assert float(ds.mota) == pytest.approx(1 - 4 / 5)
+    assert float(ds.motp) == pytest.approx((1 + 1 + 2 / 3) / 3)
+    assert float(ds.idf1) == pytest.approx(6 / (6 + 2 + 2))
+    assert float(ds.far) == pytest.approx(4 / 13)
+    assert ds.target.values.tolist() == ["b/1", "walk/1"]
+    assert "the number of frames of 1 of 2 sequences is not given" in ds.attrs["warnings"]
+    assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
+    longer = be.tracking(*folders, frames={"walk": 30})
+    assert longer.sequence_frames.values.tolist() == [10, 30]
+
+
+def test_one_folder_of_a_sequence(folders):
+    truth, result = folders
+    ds = be.tracking(truth / "b", result / "b.txt")
+    assert int(ds.frames) == 10
+    assert "sequence" not in ds
+
+
+def test_what_a_folder_lacks(folders):
+    truth, result = folders
+    write(result / "more.txt", RESULT)
+    warnings = be.tracking(truth, result).attrs["warnings"]
+    assert "skipped (no ground truth): more" in warnings
+    (result / "walk.txt").rename(result / "wlk.txt")
+    with pytest.raises(be.DataError, match=r"nothing for 1 of 2 sequences .*: walk;.*'wlk'"):
+        be.tracking(truth, result)
+    with pytest.raises(be.DataError, match="truth has several files and result is a single one"):
+        be.tracking(truth, result / "b.txt")
+    with pytest.raises(be.DataError, match="frames has 'wlk'; .* Did you mean 'walk'"):
+        be.tracking(truth, {"walk": RESULT, "b": RESULT[:1]}, frames={"wlk": 3})
+    (truth / "b" / "seqinfo.ini").write_text("[Sequence]\nseqLength = ten\n")
+    with pytest.raises(be.DataError, match=r"seqinfo.ini: seqLength = ten; expected a whole"):
+        be.tracking(truth, result)
+    (truth / "b" / "seqinfo.ini").write_text("seqLength = 10\n")
+    with pytest.raises(be.DataError, match=r"seqinfo.ini: has no length"):
+        be.tracking(truth, result)
+    (result / "empty").mkdir()
+    with pytest.raises(be.DataError, match="holds no sequence"):
+        be.tracking(result / "empty", result)
+    with pytest.raises(be.DataError, match="truth is an empty mapping"):
+        be.tracking({}, {})
+
+
+# ------------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize("sep", [",", " ", "\t", ", ", "   "])
+@pytest.mark.parametrize("form", ["plain", "gzip", "crlf", "bom", "comments"])
+@pytest.mark.cases(1)
+def test_ways_to_write_a_file(tmp_path, sep, form):
+    path = write(tmp_path / "r.txt", [(*row, 1.5) for row in RESULT], sep)
+    text = path.read_text()
+    if form == "gzip":
+        path.write_bytes(gzip.compress(text.encode()))
+    elif form == "crlf":
+        path.write_bytes(text.replace("\n", "\r\n").encode())
+    elif form == "bom":
+        path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    elif form == "comments":
+        path.write_text(f"# frame, id, ...\n\n{text}\n  \n# the end")
+    assert numbers_of(be.tracking(TRUTH, path)) == numbers_of(be.tracking(TRUTH, RESULT))
+
+
+def test_what_a_tracker_writes_behind_its_boxes_is_not_read(tmp_path):
+    path = write(tmp_path / "r.txt", [(*row, "nan", 4.5, "car") for row in RESULT])
+    assert numbers_of(be.tracking(TRUTH, path)) == numbers_of(be.tracking(TRUTH, RESULT))
+    with pytest.raises(be.DataError, match="line 1: flag is nan"):
+        be.tracking(path, RESULT)
+
+
+def test_a_file_of_floats_and_one_of_nothing(tmp_path):
+    write(tmp_path / "t.txt", [(f"{f:.1e}", f"{i:.2f}", *box) for f, i, *box in TRUTH])
+    assert int(be.tracking(tmp_path / "t.txt", RESULT).tp) == 2
+    (tmp_path / "none.txt").write_text("# the tracker found nothing\n")
+    assert int(be.tracking(tmp_path / "t.txt", tmp_path / "none.txt").fn) == 3
+
+
+GOOD = "1,1,0,0,10,10,1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (GOOD + "2,1,nan,0,10,10,1\n", "line 2: left is nan; expected a finite number"),
+        (GOOD + "2,1,0,inf,10,10,1\n", "line 2: top is inf; expected a finite number"),
+        (GOOD + "2,1,0,0,-1,10,1\n", "line 2: width is -1; expected 0 pixels or more"),
+        (GOOD + "\n2,1,0,0,10,-0.5,1\n", "line 3: height is -0.5; expected 0"),
+        (GOOD + "2,1,0,0,10\n", "line 2: has 5 columns separated by commas; expected 6 or more"),
+        (GOOD + "2,1,0,0,10,10\n", "line 2: has 6 columns .* expected 7, as in line 1"),
+        (GOOD + "2,1,0,0,10,10,1,1\n", "line 2: has 8 columns"),
+        (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column separated by commas"),
+        (GOOD + "1.5,1,0,0,10,10,1\n", "line 2: frame is 1.5; expected a whole number from 1"),
+        (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is 0; expected a whole number from 1"),
+        (GOOD + "1e12,1,0,0,10,10,1\n", "line 2: frame is 1e12; expected a whole number from 1"),
+        (GOOD + "2,-1,0,0,10,10,1\n", "line 2: id is -1; expected a whole number from 0 to"),
+        (
+            GOOD + f"2,{2**53},0,0,10,10,1\n",
+            "line 2: id is 9007199254740992; .* to 9,007,199,254,7",
+        ),
+        (GOOD + "2,1,０,0,10,10,1\n", "line 2: left is '０'; expected a number"),
+        (GOOD + "2,x,0,0,10,10,1\n", "line 2: id is 'x'; expected a number"),
+        (GOOD + "2,,0,0,10,10,1\n", "line 2: id is ''; expected a number"),
+        (GOOD + "2,1_0,0,0,10,10,1\n", "line 2: id is '1_0'; expected a number"),
+        (GOOD + "2,1,0,0,10,10,nan\n", "line 2: flag is nan; expected a number, 0 for a row to"),
+        ("frame,id,l,t,w,h,c\n" + GOOD, "line 1: frame is 'frame'; expected a number"),
+        ("\n \n", "holds nothing but blank lines"),
+        ("", r"is empty \(0 bytes\)"),
+    ],
+)
+def test_malformed_rows(tmp_path, text, says):
+    path = tmp_path / "gt.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(be.DataError, match=re.escape(str(path)) + ": " + says):
+        be.tracking(path, RESULT)
+
+
+def test_files_that_are_no_text(tmp_path):
+    path = tmp_path / "gt.txt"
+    path.write_bytes(GOOD.encode() + b"2,1,\xff,0,10,10,1\n")
+    with pytest.raises(be.DataError, match="line 2: the byte 0xff is not UTF-8"):
+        be.tracking(path, RESULT)
+    whole = gzip.compress((GOOD * 500).encode())
+    for damaged in (whole[:40], whole[:-6], whole[:30] + b"\0\1\2" + whole[33:]):
+        path.write_bytes(damaged)
+        with pytest.raises(be.DataError, match=r"gt.txt: is truncated or damaged \("):
+            be.tracking(path, RESULT)
+    path.write_bytes(b"\x93NUMPY\x01\x00")
+    with pytest.raises(be.DataError, match="expected text"):
+        be.tracking(path, RESULT)
+    with pytest.raises(be.DataError, match=r"no such file. Did you mean 'gt.txt'"):
+        be.tracking(tmp_path / "gtt.txt", RESULT)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"iou": 0}, r"iou is 0; expected a number in \(0, 1\]"),
+        ({"iou": 1.5}, "iou is 1.5"),
+        ({"iou": "0.5"}, "iou is '0.5'"),
+        ({"iou": math.nan}, "iou is nan"),
+        ({"pairing": "last"}, "pairing is 'last'; expected one of 'last-known', 'previous-frame'"),
+        ({"mostly_tracked": ">"}, "mostly_tracked is '>'"),
+        ({"ignored": True}, "ignored is True"),
+        ({"duplicates": "drop"}, "duplicates is 'drop'"),
+        ({"parts": "camera"}, "Did you mean 'cameras'"),
+        ({"frames": 0}, "frames is 0; expected an integer >= 1"),
+        ({"frames": 10**10}, "frames is too large; expected an integer from 1 to 1,000,000,000"),
+        ({"frames": {"a": 5}}, "frames has a; expected one number"),
+        ({"result": {1: RESULT, "1": RESULT}}, "result has the name '1' twice"),
+        ({"result": {"": RESULT}}, "result has the name ''; expected each sequence or camera"),
+        ({"result": np.ma.masked_equal(RESULT, 1)}, r"result is a masked array; .* x\[keep\]"),
+        ({"result": np.array(RESULT) * 1j}, "result is ndarray and no table of numbers"),
+        ({"result": [(1, 2**53, 0, 0, 9, 9), (1, 2**53 + 1, 20, 0, 9, 9)]}, "result: row 1: id is"),
+        ({"columns": "cityflw"}, "columns is 'cityflw'; .*Did you mean 'cityflow'"),
+        ({"columns": "frame id left top width"}, "columns lacks height"),
+        ({"columns": "frame id left top width hight"}, "'hight'; .*Did you mean 'height'"),
+        ({"columns": "frame id left top width height id"}, "names 'id' twice"),
+        ({"truth": [(1, 1, 0, 0, 10)]}, r"truth has shape \(1, 5\); expected .* 6 columns or more"),
+        ({"result": 5}, r"result has shape \(\)"),
+        ({"result": [("a",)]}, "result is list and no table of numbers"),
+        ({"result": [(1, 1, 0, 0, math.inf, 1)]}, "result: row 1: width is inf; expected a finite"),
+    ],
+)
+def test_wrong_arguments(change, says):
+    with pytest.raises(be.DataError, match=says):
+        be.tracking(**{"truth": TRUTH, "result": RESULT, **change})
+
+
+# ------------------------------------------------------------------------ the result
+
+
+def test_every_variable_is_described(folders):
+    ds = be.tracking(*folders, timeline=True)
+    for name, values in {**ds.data_vars, **ds.coords}.items():
+        assert values.attrs["long_name"], name
+    assert set(TRACKING) | set(TRACKING_TARGETS) <= set(ds.data_vars)
+    assert set(TRACKING_SPELLS) - {"spell_camera"} <= set(ds.data_vars)
+    assert {type(value) for value in ds.attrs.values()} <= {str, int, float}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["netcdf", "zarr"])
+@pytest.mark.cases(1)
+def test_round_trips(folders, tmp_path, store):
+    for ds in (be.tracking(*folders, timeline=True), be.tracking(TRUTH, RESULT)):
+        if store == "netcdf":
+            ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+            back = xr.load_dataset(tmp_path / "r.nc", engine="h5netcdf")
+        else:
+            optional_import("zarr")
+            import warnings
+
+            with warnings.catch_warnings():  # that texts have no final form in zarr 3
+                warnings.simplefilter("ignore")
+                ds.to_zarr(tmp_path / "r.zarr", mode="w")
+                back = xr.open_zarr(tmp_path / "r.zarr").load()
+        xr.testing.assert_identical(back, ds)
+        for key, value in back.attrs.items():
+            plain = value.item() if isinstance(value, np.generic) else value
+            assert type(plain) is type(ds.attrs[key])
+
+
+def test_the_fingerprint_is_of_the_rows_and_not_their_order():
+    prints = [
+        be.tracking(TRUTH, result).attrs["fingerprint"]
+        for result in (RESULT, RESULT[::-1], [*RESULT[:3], (3, 2, 1, 0, 10, 11)])
+    ]
+    assert prints[0] == prints[1] != prints[2]
+
+
+# ------------------------------------------------------------------------ the timeline
+
+
+def segments_of(ds: xr.Dataset) -> list[tuple[Any, ...]]:
+    names = ["spell_target", "spell_identity", "first_frame", "last_frame"]
+    names += ["spell_camera"] if "spell_camera" in ds else []
+    return list(zip(*(ds[name].values.tolist() for name in names), strict=True))
+
+
+def test_segments_by_hand():
+    truth = [(f, 1, *BOX) for f in (1, 2, 3, 4, 7, 8)] + [(8, 4, 50, 0, 10, 10)]
+    result = [(1, 5, *BOX), (2, 5, *BOX), (4, 6, *BOX), (7, 6, *BOX), (8, 5, *BOX)]
+    ds = be.tracking(truth, result, timeline=True)
+    assert segments_of(ds) == [
+        *((1, 5, 1, 2), (1, -1, 3, 3), (1, 6, 4, 4), (1, 6, 7, 7), (1, 5, 8, 8)),
+        (4, -1, 8, 8),
+    ]
+    assert "spell" not in be.tracking(truth, result).dims
+    display = be.plot.timeline(ds, name="tracker 1")
+    assert display.figure_.findobj(lambda x: "targets: tracker 1" in getattr(x, "get_text", str)())
+    assert display.targets == ["1", "4"]
+    assert display.turn.tolist() == [0, 0, 1, 1, 0, 0]
+    assert display.switches.tolist() == [[4, 0], [8, 0]]
+    assert len(display.switches) == int(ds.idsw)
+    assert [len(bars.get_paths()) for bars in display.bars_] == [2, 2, 2]  # missed, 5, 6
+    low, high = display.ax_.get_xlim()
+    assert low < 0.5 and high > 8.5
+    display.figure_.canvas.draw()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
+
+
+def test_a_segment_ends_with_its_camera():
+    rows = [("a", 1, 1, *BOX), ("b", 2, 1, *BOX)]
+    one_each = {name: [row[1:] for row in rows if row[0] == name] for name in "ab"}
+    ds = be.tracking(one_each, one_each, parts="cameras", timeline=True)
+    assert ds.spell_camera.values.tolist() == ["a", "b"]
+    assert ds.first_frame.values.tolist() == ds.last_frame.values.tolist() == [1, 2]
+
+
+def test_segments_add_up_to_the_frames(busy):
+    ds = be.tracking(*busy, timeline=True)
+    there = ds.last_frame - ds.first_frame + 1
+    assert int(there.sum()) == int(ds.truth_boxes)
+    assert int(there[ds.spell_identity >= 0].sum()) == int(ds.tp)
+    assert len(be.plot.timeline(ds).switches) == int(ds.idsw) > 5
+
+
+def test_segments_of_sequences_and_cameras(folders):
+    ds = be.tracking(*folders, timeline=True)
+    assert segments_of(ds)[0] == ("b/1", 1, 1, 1)
+    assert be.plot.timeline(ds, sequence="walk").identity.tolist() == [1, -1, 1]
+    with pytest.raises(be.DataError, match="2 sequences; give sequence= one of b, walk"):
+        be.plot.timeline(ds)
+    with pytest.raises(be.DataError, match="sequence is 'wlk'; expected one of b, walk"):
+        be.plot.timeline(ds, sequence="wlk")
+    ds = be.tracking(*folders, timeline=True, parts="cameras", frames=20)
+    assert segments_of(ds)[0] == (1, 1, 1, 1, "b")
+    assert be.plot.timeline(ds, camera="walk").identity.tolist() == [1, -1, 1]
+    with pytest.raises(be.DataError, match="2 cameras; give camera= one of b, walk"):
+        be.plot.timeline(ds)
+
+
+def test_a_timeline_of_nothing():
+    ds = be.tracking(np.zeros((0, 6)), RESULT, timeline=True)
+    assert be.plot.timeline(ds).targets == []
+    with pytest.raises(be.DataError, match="timeline=True"):
+        be.plot.timeline(be.tracking(TRUTH, RESULT))
+    with pytest.raises(be.DataError, match="timeline=True"):
+        be.plot.timeline(5)
+    with pytest.raises(be.DataError, match="sequence is 'a'; expected None"):
+        be.plot.timeline(ds, sequence="a")
+    with pytest.raises(be.DataError, match="camera is 'a'; expected None"):
+        be.plot.timeline(ds, camera="a")
+
+
+# ------------------------------------------------------------------------ other programs' figures
+
+MOTMETRICS = {
+    **{"num_frames": "frames", "num_objects": "truth_boxes", "num_predictions": "result_boxes"},
+    **{"num_unique_objects": "targets", "num_switches": "idsw", "num_misses": "fn"},
+    **{"num_false_positives": "fp", "num_detections": "tp", "mota": "mota"},
+    **{"num_fragmentations": "fragmentations", "motp": "motp_distance", "idf1": "idf1"},
+    **{"mostly_tracked": "mt", "partially_tracked": "pt", "mostly_lost": "ml"},
+    **{name: name for name in ("precision", "recall", "idtp", "idfp", "idfn", "idp", "idr")},
+}
+TRACKEVAL = {
+    **{"MOTA": "mota", "MOTP": "motp", "CLR_Re": "recall", "CLR_Pr": "precision", "CLR_TP": "tp"},
+    **{"CLR_FN": "fn", "CLR_FP": "fp", "IDSW": "idsw", "MT": "mt", "PT": "pt", "ML": "ml"},
+    **{"Frag": "resumptions", "CLR_Frames": "frames", "FP_per_frame": "fp_per_frame"},
+    **{name: name.lower() for name in ("IDF1", "IDR", "IDP", "IDTP", "IDFN", "IDFP")},
+    **{name: name.lower() for name in ("HOTA", "DetA", "AssA", "DetRe", "DetPr", "AssRe", "AssPr")},
+    "LocA": "loca",
+}
+
+
+@pytest.mark.parametrize("name", ["TUD-Campus", "TUD-Stadtmitte"])
+def test_published_sequences(shared, name):
+    folder = shared / "mot_tud"
+    expected = json.loads((folder / "README.json").read_text())["computed_with_motmetrics_1_4_0"]
+    ds = be.tracking(folder / f"{name}_gt.txt", folder / f"{name}_test.txt")
+    found = {key: float(ds[MOTMETRICS[key]]) for key in expected[name] if key in MOTMETRICS}
+    assert len(found) == 15
+    assert found == pytest.approx({key: expected[name][key] for key in found}, abs=1e-12)
+
+
+def reference_runs() -> list[tuple[str, str]]:
+    sequences = (
+        *("misses_and_false_alarms", "identity_switches", "empty_frames", "crowded"),
+        *("coverage_exactly_at_20_and_80_percent", "reappearing_objects", "ignored_ground_truth"),
+    )
+    programs = (
+        *("motmetrics/compare_to_groundtruth", "motmetrics/CLEAR_MOT_M"),
+        *("trackeval/DO_PREPROC=True", "trackeval/DO_PREPROC=False"),
+    )
+    return [
+        *((sequence, program) for sequence in sequences for program in programs),
+        ("duplicate_prediction_ids", programs[0]),
+        ("four_cameras", "aicity/compare_dataframes_mtmc"),
+    ]
+
+
+@pytest.mark.parametrize(("sequence", "program"), reference_runs())
+@pytest.mark.cases(1)
+def test_reference_programs(shared, sequence, program):
+    folder = shared / "reid" / "mot"
+    about = json.loads((folder / "manifest.json").read_text())["sequences"][sequence]
+    expected = dict(about["results"][program])
+    of_classes = program in ("motmetrics/CLEAR_MOT_M", "trackeval/DO_PREPROC=True")
+    options: dict[str, Any] = {"ignored": "motchallenge" if of_classes else "count"}
+    names = MOTMETRICS
+    if program.startswith("trackeval"):
+        names = TRACKEVAL
+        options |= {"pairing": "previous-frame", "mostly_tracked": "more-than"}
+        options["frames"] = about["sequence_length"]
+    if sequence == "four_cameras":
+        options["columns"] = "cityflow"
+    if sequence == "duplicate_prediction_ids":
+        options["duplicates"] = "accept"
+        # It counts an id once in a frame, so that 15 of 65 boxes are neither IDTP nor IDFP.
+        assert expected.pop("idfp") == 0
+        assert expected.pop("idp") == 1
+    ds = be.tracking(folder / about["gt"], folder / about["pred"], **options)
+    found = {key: float(ds[name]) for key, name in names.items() if key in expected}
+    assert len(found) >= 17
+    assert found == pytest.approx({key: expected[key] for key in found}, abs=1e-12)
+    far = about["results"].get(f"{program}/far")
+    if far:
+        assert float(ds.far) == pytest.approx(far["FN_plus_FP_plus_IDSW_per_frame"])
+        assert float(ds.fp_per_frame) == pytest.approx(far["FP_per_frame"])
+    if sequence == "duplicate_prediction_ids":
+        assert int(ds.idfp) == 15
+
+
+# ------------------------------------------------------------------------ the page
+
+
+def test_the_example_of_the_page(root):
+    path = root / "docs" / "tracking.md"
+    assert doctest.testfile(str(path), module_relative=False).failed == 0
+
+
+def test_the_page_explains_every_name(root):
+    text = (root / "docs" / "tracking.md").read_text(encoding="utf-8")
+    unsaid = {"frames_with_rows", "targets", "identities"}  # what they are called
+    for name in {*TRACKING, *TRACKING_TARGETS, *TRACKING_SPELLS} - unsaid:
+        assert f"`{name}`" in text, name
+
+
+# ------------------------------------------------------------------------ the command
+
+
+def run(*args: object) -> int:
+    return main([str(arg) for arg in args])
+
+
+@pytest.fixture
+def in_folder(folders, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_the_table(in_folder, capsys):
+    assert run("tracking", "truth", "tracks", "--targets") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    lines = said.out.splitlines()
+    assert re.match(r"Truth +2 targets, boxes: 5$", lines[0])
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
+    first, second = [line for line in lines if line.startswith("all") and "%" in line]
+    assert first.split()[1::2][:2] == ["20.0", "88.9"]
+    assert float(second.split()[1]) == round(100 * float(be.tracking("truth", "tracks").hota), 1)
+    assert rows["walk/1"][:2] == ["3", "2"]
+    assert rows["all"][0] == "13"
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80])
+def test_a_narrow_table(in_folder, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("tracking", "truth", "tracks") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert any(re.match(r" +MOTA +20.0 %", line) for line in lines)
+
+
+def test_one_document(in_folder, capsys):
+    assert run("tracking", "truth", "tracks", "--json", "--iou", "0.9") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["iou"] == 0.9
+    assert document["truth"] == "truth"
+    assert [row["sequence"] for row in document["sequences"]] == ["b", "walk"]
+    assert document["tp"] == sum(row["tp"] for row in document["sequences"]) == 2
+    assert [row["target"] for row in document["targets_table"]] == ["b/1", "walk/1"]
+    assert [row["tp"] for row in document["hota_table"]] == [3] * 13 + [2] * 6
+    assert document["warnings"]
+
+
+@pytest.mark.slow
+def test_a_folder_of_results(in_folder, tmp_path, capsys):
+    assert run("tracking", "truth", "tracks", "--out", "out") == 0
+    assert capsys.readouterr().err == "wrote 6 files to out\n"
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    tables = {"hota.csv", "sequences.csv", "targets.csv"}
+    assert names == {"results.nc", "summary.json", "table.txt", *tables}
+    back = xr.load_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf")
+    xr.testing.assert_identical(back, be.tracking("truth", "tracks"))
+    assert run("tracking", "truth/b", "tracks/b.txt", "--out", "out") == 2
+    assert run("tracking", "truth/b", "tracks/b.txt", "--out", "one") == 0
+    assert "sequences.csv" not in {path.name for path in (tmp_path / "one").iterdir()}
+    csv_text = (tmp_path / "out" / "targets.csv").read_text()
+    assert csv_text.splitlines()[0].startswith("target,frames_present,frames_covered,coverage")
+    rows = (tmp_path / "out" / "hota.csv").read_text().splitlines()
+    assert rows[0] == "localisation_threshold,hota,deta,assa,detre,detpr,assre,asspr,loca,tp"
+    assert rows[1].split(",")[0] == "0.05"
+    assert rows[1].split(",")[-1] == str(int(back.tp_by_threshold[0])) == "3"
+
+
+@pytest.mark.slow
+def test_plots_of_the_command(in_folder, tmp_path, capsys):
+    assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"segments.csv", "hota.png", "timeline_b.png", "timeline_walk.png"} <= names
+    assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "segments.csv").read_text().splitlines()[1] == "b/1,1,1,1"
+    assert run("tracking", "truth", "tracks", "--out", "plain") == 0
+    assert "timeline_b.png" not in {path.name for path in (tmp_path / "plain").iterdir()}
+    assert run("tracking", "truth", "tracks", "--plots") == 2
+
+
+@pytest.mark.slow
+def test_names_that_are_one_in_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.txt").write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("a/b", "a_b")))
+    options = ("--columns", "cityflow", "--out", "out", "--plots")
+    assert run("tracking", "x.txt", "x.txt", *options) == 0
+    assert {path.name for path in Path("out").glob("timeline*.png")} == {
+        "timeline_a_b.png",
+        "timeline_a_b_2.png",
+    }
+
+
+@pytest.mark.parametrize("digits", ["9" * 30, "9" * 5000])
+def test_lengths_beyond_all_bounds(in_folder, tmp_path, capsys, digits):
+    """Python refuses to read more than 4,300 digits, and NumPy more than 18."""
+    assert run("tracking", "truth/b", "tracks/b.txt", "--frames", digits) == 2
+    (tmp_path / "truth" / "b" / "seqinfo.ini").write_text(f"[Sequence]\nseqLength = {digits}\n")
+    assert run("tracking", "truth", "tracks") == 2
+    assert "seqinfo.ini: seqLength = 99999" in capsys.readouterr().err
+    camera = be.tracking(*(2 * [_cityflow(tmp_path, digits)]), columns="cityflow", timeline=True)
+    assert camera.spell_camera.values.tolist() == ["7", "08", digits]
+
+
+def _cityflow(folder: Path, camera: str) -> Path:
+    path = folder / "cameras.txt"
+    path.write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("08", camera, "7")))
+    return path
+
+
+@pytest.mark.slow
+def test_options_of_the_command(in_folder, capsys):
+    for frames in (("--frames", "walk=30"), ("--frames", "b=10", "--frames", "walk=30")):
+        assert run("tracking", "truth", "tracks", "--json", *frames) == 0
+        assert json.loads(capsys.readouterr().out)["frames"] == 40
+    options = ("--pairing", "previous-frame", "--mostly-tracked", "more-than", "--ignored", "count")
+    assert run("tracking", "truth", "tracks", "--json", *options) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["idsw"], document["ignored"]) == (1, "count")
+    cameras = ("--parts", "cameras", "--frames", "20")
+    assert run("tracking", "truth", "tracks", "--json", *cameras) == 0
+    assert json.loads(capsys.readouterr().out)["cameras"] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["truth"], "Missing argument 'RESULT'"),
+        (["truth", "lost"], "truth has several files and result is a single one|lost: no such"),
+        (["truth", "tracks", "--frames", "0"], "'0'; expected a whole number from 1 up"),
+        (["truth", "tracks", "--frames", "3", "--frames", "4"], "one number for all, or NAME=N"),
+        (["truth", "tracks", "--frames", "wlk=4"], "--frames has 'wlk'.*Did you mean 'walk'"),
+        (["truth", "tracks", "--frames", "2"], r"gt.txt: line 3: frame is 3; expected at most 2"),
+        (["truth", "tracks", "--iou", "2"], r"--iou is 2.0; expected a number in \(0, 1\]"),
+        (["truth", "tracks", "--columns", "x"], "--columns is 'x'"),
+        (["truth", "tracks", "--out", "truth/README.txt"], "is a file"),
+    ],
+)
+def test_wrong_usage(in_folder, capsys, args, says):
+    assert run("tracking", *args) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert re.search(says, said.err), said.err

@@ -1,0 +1,437 @@
+"""The zoo: every variable against loops, the halves of templates, and the tests of existence."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+
+import naive_zoo
+import numba
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, strategies as st
+from scipy import stats
+
+import bioeval as be
+from bioeval.base.random import Stream, seed_sequence
+from bioeval.cli import main
+from bioeval.scores.blocks import BlockReader
+from bioeval.studies.zoo.counts import Halves, count_by_subject
+from bioeval.studies.zoo.zoo import halves_test
+
+NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
+
+
+def stream(key: int = 0) -> Stream:
+    return Stream(seed_sequence(0), key)
+
+
+@given(st.data())
+def test_every_variable_is_that_of_the_loops(data):
+    case = data.draw(strategies.matrices(masks=("none", "labelled")))
+    templates = data.draw(st.sampled_from(("single", "multi")))
+    fusion = data.draw(st.sampled_from(strategies.FUSIONS))
+    threshold = float(data.draw(strategies.thresholds(case, max_size=1))[0])
+    quantile = data.draw(st.sampled_from((0.01, 0.25, 0.4, 0.5)))
+    arguments = case.naive()
+    people = naive_zoo.subjects(**arguments)
+    options = {"threshold": threshold, "templates": templates, "fusion": fusion,
+               "quantile": quantile, "permutations": 1}  # fmt: skip
+    scores = be.Scores(**case.scores())
+    if len(people) < 2:
+        with pytest.raises(be.DataError, match="only one subject"):
+            be.zoo(scores, **options)
+        return
+    sign = -1 if case.kind == "similarity" else 1
+    attempts = naive_zoo.attempts(templates, fusion, **arguments)
+    expected = naive_zoo.statistics(attempts, people, sign * threshold)
+    animals = naive_zoo.animals(expected["genuine_mean"], expected["impostor_mean"], str(quantile))
+    if animals is None:
+        with pytest.raises(be.DataError, match="more than there are"):
+            be.zoo(scores, **options)
+        return
+    ds = be.zoo(scores, **options)
+    assert ds.subject.values.tolist() == people
+    assert ds.threshold.item() == threshold
+    for name, values in expected.items():
+        if ds[name].dtype == np.int64:
+            assert ds[name].values.tolist() == values, name
+        elif name in NAMES:
+            np.testing.assert_allclose(
+                ds[name], np.multiply(sign, values), 1e-9, 1e-12, err_msg=name
+            )
+        else:
+            np.testing.assert_allclose(ds[name], values, rtol=1e-12, err_msg=name)
+    # By the means as they were summed: those of loops are rounded once.
+    means = (sign * ds[name].values for name in ("genuine_mean", "impostor_mean"))
+    animals = naive_zoo.animals(*map(np.ndarray.tolist, means), str(quantile))
+    assert ds.animal_of_subject.values.tolist() == animals
+    assert ds.animal_count.values.tolist() == [animals.count(x) for x in ds.animal.values]
+
+
+@given(st.data())
+def test_halves_are_those_of_the_loops(data):
+    case = data.draw(strategies.matrices(masks=("none", "labelled")))
+    scores, arguments = be.Scores(**case.scores()), case.naive()
+    people = naive_zoo.subjects(**arguments)
+    tally = count_by_subject(BlockReader(scores), 0.0, stream())
+    codes = [
+        np.searchsorted(people, labels) for labels in (scores.probe_labels, scores.gallery_labels)
+    ]
+    halves = Halves.draw(scores, tuple(codes), stream())
+    drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.subjects.tolist()
+    expected = naive_zoo.half_means(people, *drawn, **arguments)
+    for name, means in expected.items():
+        found = np.column_stack(tally.halves[name][:2])
+        np.testing.assert_allclose(found, np.reshape(means, (-1, 2)), 1e-9, 1e-12, err_msg=name)
+
+
+def faces(**given) -> be.Scores:
+    given = {"subjects": 12, "templates": (2, 6), "random_state": 3, **given}
+    return be.simulate(**given)
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter", "accuracy", ("cost", 0.1, 1, 2)])
+@pytest.mark.cases(1)
+def test_a_rule_chooses_on_the_same_attempts(rule, templates):
+    scores = faces()
+    ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
+    whole = be.study_threshold(scores, rule, folds=2, repeats=1, templates=templates)
+    assert ds.threshold.item() == whole.threshold.item()
+    found = be.verification(scores, templates=templates, thresholds=[ds.threshold.item()])
+    assert ds.fr.sum() == found.fr[0] and ds.fa_as_probe.sum() == found.fa[0]
+    assert ds.fa_as_claimed.sum() == found.fa[0]
+    assert ds.genuine_attempts.sum() == found.genuine_attempts
+    assert ds.attrs["chosen_on"].startswith("the same data")
+
+
+def test_unequal_animals_by_hand():
+    """Means 1 2 3 4 by genuine and 8 6 9 5 by impostor scores; a quarter is one of four."""
+    genuine, impostor = [1, 2, 3, 4], [8, 6, 9, 5]
+    assert naive_zoo.animals(genuine, impostor, "0.25") == ["none", "none", "none", "worm"]
+    d = np.array([[genuine[i] if i == j else 0 for j in range(4)] for i in range(4)], float)
+    wanted = np.array([8, 6, 9, 5]) * 3.0  # impostor mean m_i = (sum of others) / 3, both ways
+    off = (wanted - wanted.sum() / 6) / 2
+    for i, j in itertools.permutations(range(4), 2):
+        d[i, j] = off[i] + off[j]
+    ds = be.zoo(be.Scores(d, list("abcd"), list("abcd")), threshold=5.0)
+    np.testing.assert_allclose(ds.impostor_mean, impostor)
+    assert ds.animal_of_subject.values.tolist() == ["none", "none", "none", "worm"]
+    assert ds.animal_expected.values.tolist() == [0.25] * 4
+    np.testing.assert_allclose(ds.animal_p_more, [1, 0.25, 1, 1])
+    np.testing.assert_allclose(ds.animal_p_fewer, [0.75, 1, 0.75, 0.75])
+
+
+@pytest.mark.parametrize("quantile", [0, 0.51, -1, float("nan"), "half"])
+def test_quantiles_that_cannot_be(quantile):
+    with pytest.raises(be.DataError, match="quantile"):
+        be.zoo(faces(), quantile=quantile)
+
+
+def test_a_quantile_is_a_decimal_number():
+    """0.1 of 30 is 3, though 0.1 * 30 is more in binary."""
+    ds = be.zoo(faces(subjects=30, templates=2), quantile=0.1, threshold=4.0, permutations=1)
+    assert ds.animal_expected.values.tolist() == [9 / 30] * 4
+
+
+@pytest.mark.slow
+def test_the_same_on_two_threads_and_in_any_order_of_templates():
+    rng = np.random.default_rng(5)
+    values = rng.standard_normal((150, 2300)).astype(np.float32)
+    values[rng.random(values.shape) < 0.001] = np.inf
+    rows, columns = rng.integers(0, 40, 150), rng.integers(0, 30, 2300)
+    scores = be.Scores(values, rows, columns)
+    found = []
+    before = numba.get_num_threads()
+    try:
+        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+            numba.set_num_threads(threads)
+            found.append(be.zoo(scores, threshold=-2.5, permutations=100))
+    finally:
+        numba.set_num_threads(before)
+    assert found[0].identical(found[1])
+    for s in (0, 7, 35):  # over several pieces of columns
+        probes, claims = (
+            (rows == s)[:, None] & (columns != s),
+            (rows != s)[:, None] & (columns == s),
+        )
+        for role, cells in (("as_probe", probes), ("as_claimed", claims)):
+            of = found[0].sel(subject=s)
+            scored = values[cells].astype(float)
+            assert of[f"impostor_attempts_{role}"] == len(scored)
+            assert of[f"fa_{role}"] == (scored <= -2.5).sum()
+            mean = scored[np.isfinite(scored)].mean() if len(scored) else math.nan
+            np.testing.assert_allclose(of[f"impostor_mean_{role}"], mean, rtol=1e-9)
+    p, g = rng.permutation(150), rng.permutation(2300)
+    other = be.zoo(be.Scores(values[np.ix_(p, g)], rows[p], columns[g]), threshold=-2.5)
+    for name, variable in found[0].data_vars.items():
+        if variable.dtype.kind == "f" and not name.endswith(("_p", "_correlation")):
+            np.testing.assert_allclose(other[name], variable, rtol=1e-9, err_msg=name)
+        elif variable.dtype.kind != "f":
+            assert (other[name] == variable).all(), name
+
+
+@given(st.integers(0, 1000), st.booleans(), st.booleans())
+def test_halves_of_templates_and_of_sessions(seed, square, sessions):
+    rng = np.random.default_rng(seed)
+    m, n = 12, 15
+    gallery = rng.integers(0, 4, n)
+    probe = gallery if square else rng.integers(0, 5, m)
+    meta = [{"session": rng.integers(0, 3, len(x))} if sessions else None for x in (probe, gallery)]
+    scores = be.Scores(
+        np.zeros((len(probe), n)), probe, None if square else gallery,
+        probe_meta=meta[0], gallery_meta=None if square else meta[1],
+    )  # fmt: skip
+    halves = Halves.draw(scores, (probe, gallery), stream(seed))
+    if square:
+        assert (halves.probes == halves.gallery).all()
+    assert abs(np.sum(2 * halves.subjects - 1)) <= 1
+    columns = scores.probe_meta.get("session"), scores.gallery_meta.get("session")
+    for s in range(5):
+        sides = [(halves.probes, probe, columns[0]), (halves.gallery, gallery, columns[1])]
+        parts = [
+            {(h, x) for h, who, x in zip(half, subject, itertools.count() if unit is None else unit,
+                                         strict=False) if who == s}
+            for half, subject, unit in sides
+        ]  # fmt: skip
+        together = bool(sessions and {x for _, x in parts[0]} & {x for _, x in parts[1]})
+        for part in [parts[0] | parts[1]] if together else parts:
+            count = [sum(h == k for h, _ in part) for k in (0, 1)]
+            assert len({x for _, x in part}) == sum(count)  # a session is in one half alone
+            assert count[0] - count[1] in (0, 1)
+
+
+def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
+    scores = faces(templates=6).select(probes=range(0, 60), gallery=range(10, 70))
+    halves = Halves.draw(scores, (scores.codes.probe, scores.codes.gallery), stream())
+    place = {x: h for x, h in zip(scores.probe_ids, halves.probes, strict=True)}
+    assert all(
+        place.get(x, h) == h for x, h in zip(scores.gallery_ids, halves.gallery, strict=True)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
+@pytest.mark.cases(1)
+def test_the_test_of_halves_against_all_permutations(sizes):
+    """Sizes of fewer than four subjects are permuted together with the next."""
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 5, (2, 8)).astype(float)  # with ties
+    sizes = np.array(sizes)
+    exact = [
+        stats.spearmanr(a, np.concatenate([b[list(x)], b[list(y)]])).statistic
+        for x in itertools.permutations(range(4)) for y in itertools.permutations(range(4, 8))
+    ]  # fmt: skip
+    observed = stats.spearmanr(a, b).statistic
+    found = halves_test(a, b, sizes, 20_000, stream())
+    assert found.correlation == pytest.approx(observed)
+    p = np.mean(np.array(exact) >= observed - 1e-12)
+    assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
+
+
+@pytest.mark.slow
+def test_unequal_numbers_of_templates_do_not_pass_for_goats():
+    """A mean of few skewed scores is smaller than one of many, in both halves of a subject."""
+    rng, sizes, rejected = np.random.default_rng(8), np.repeat([1, 10], [10, 40]), 0
+    for run in range(600):
+        scores = np.exp(2 * rng.normal(size=(2, 50, 10)))
+        first, second = np.where(sizes == 1, scores[..., 0], scores.mean(axis=2))
+        rejected += halves_test(first, second, sizes, 99, stream(run)).p_value <= 0.05
+    assert rejected / 600 < 0.08  # 0.05 in expectation, standard deviation 0.009
+
+
+@pytest.mark.parametrize("square", [True, False])
+def test_the_size_of_a_second_half(square):
+    labels = np.repeat([0, 1, 2], [4, 5, 8])
+    gallery = None if square else labels
+    scores = be.Scores(np.random.default_rng(1).random((17, 17)), labels, gallery)
+    tally = count_by_subject(BlockReader(scores), 0.0, stream())
+    second = np.array([2, 2, 4])  # templates
+    pairs = second * (second - 1) if square else second**2
+    assert tally.halves["goat"].size.tolist() == pairs.tolist()
+    assert tally.halves["wolf"].size.tolist() == tally.halves["lamb"].size.tolist() == [2, 2, 4]
+
+
+def test_the_least_p_value_and_subjects_left_out():
+    a = np.arange(9.0)
+    assert halves_test(a, 2 * a, np.full(9, 4), 99, stream()).p_value == pytest.approx(
+        0.01, abs=0.011
+    )
+    a[0] = np.nan
+    assert halves_test(a, a, np.full(9, 4), 99, stream()).subjects == 8
+    a[1] = np.nan
+    few = halves_test(a, a, np.full(9, 4), 99, stream())
+    assert math.isnan(few.p_value) and math.isnan(few.correlation)
+    alike = halves_test(np.ones(9), np.arange(9.0), np.full(9, 4), 99, stream())
+    assert math.isnan(alike.correlation) and alike.p_value == 1
+
+
+def test_too_few_templates_are_said():
+    ds = be.zoo(faces(templates=3))
+    assert math.isnan(ds.goat_p) and not math.isnan(ds.wolf_p)
+    assert "goat_p is not defined (NaN): 0 subjects" in ds.attrs["warnings"]
+    assert "4 templates of a subject" in ds.attrs["warnings"]
+    one = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
+    ds = be.zoo(one)
+    assert np.isnan([ds.goat_p, ds.lamb_p]).all() and not math.isnan(ds.wolf_p)
+    assert "2 probes and 2 gallery templates" in ds.attrs["warnings"]
+
+
+def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
+    scores = faces()
+    groups = {}
+    for a in naive_zoo.attempts("single", "min", values=scores.values.tolist(),
+                                probe_labels=scores.probe_labels.tolist()):  # fmt: skip
+        if a.probe == a.claimed:
+            groups.setdefault(a.probe, []).append(a.distance)
+    expected = stats.kruskal(*groups.values()).pvalue
+    for templates in ("single", "multi"):
+        found = be.zoo(scores, templates=templates, permutations=1).kruskal_p
+        assert found == pytest.approx(expected)
+
+
+def test_sessions_are_whole_halves():
+    """A session's offset makes goats of sessions where templates are divided."""
+    given = {"subjects": 60, "templates": 8, "between": 0.0, "sessions": 4, "session_sd": 2.0}
+    scores = be.simulate(**given, random_state=4)
+    without = be.Scores(scores.values, scores.probe_labels)
+    assert be.zoo(without, threshold=3.0).goat_p < 0.01
+    ds = be.zoo(scores, threshold=3.0)
+    assert ds.goat_p > 0.01 and ds.attrs["halves"] == "whole sessions"
+
+
+def test_what_cannot_be_a_zoo():
+    pairs = be.Scores.from_pairs([1.0, 2.0], [1, 0], subjects=[["a", "a"], ["a", "b"]])
+    with pytest.raises(be.ProtocolError, match="a zoo needs a matrix"):
+        be.zoo(pairs)
+    with pytest.raises(be.ProtocolError, match="only an order|order"):
+        be.zoo(be.Scores(np.ones((4, 4)), [1, 1, 2, 2], kind="order"))
+    with pytest.raises(be.DataError, match="only one subject"):
+        be.zoo(be.Scores(np.ones((2, 2)), ["a", "a"]), threshold=1.0)
+    with pytest.raises(be.ProtocolError, match="there is no genuine attempt"):
+        be.zoo(be.Scores(np.ones((3, 3)), list("abc")))
+    with pytest.raises(be.DataError, match="threshold is 'best'"):
+        be.zoo(faces(), threshold="best")
+    with pytest.raises(be.DataError, match="too large to be averaged"):
+        be.zoo(be.Scores(np.full((6, 6), 1.5e308), [1, 1, 2, 2, 3, 3]), threshold=1.0)
+    with pytest.raises(be.DataError, match="2 best and 2 worst"):
+        be.zoo(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]), threshold=1.0, quantile=0.5)
+
+
+def test_singletons_alone_have_no_animals():
+    ds = be.zoo(be.Scores(np.arange(9.0).reshape(3, 3), list("abc")), threshold=4.0)
+    assert ds.fr.values.tolist() == [0, 0, 0] and np.isnan(ds.frr).all() and np.isnan(ds.fr_gini)
+    assert set(ds.animal_of_subject.values) == {"none"} and np.isnan(ds.animal_p_more).all()
+    assert ds.fa_as_probe.values.tolist() == [2, 1, 0]
+
+
+def test_mixed_labels_are_text_of_their_own():
+    ds = be.zoo(be.Scores(np.arange(16.0).reshape(4, 4), ["1", 1, "1", 1]), threshold=4.0)
+    assert sorted(ds.subject.values) == ["'1'", "1"]
+
+
+@pytest.mark.slow
+def test_it_survives_a_file(tmp_path):
+    import xarray as xr
+
+    ds = be.zoo(faces(), permutations=10)
+    ds.to_netcdf(tmp_path / "zoo.nc", engine="h5netcdf")
+    assert xr.load_dataset(tmp_path / "zoo.nc").identical(ds)
+
+
+# ------------------------------------------------------------------------ plots, table, command
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_plot_of_the_zoo(kind):
+    scores = be.simulate(30, 5, model="gaussian-scores", kind=kind, random_state=1)
+    ds = be.zoo(scores, permutations=9)
+    display = be.plot.zoo(ds, worst=3)
+    ax = display.ax_
+    np.testing.assert_array_equal(display.genuine, ds.genuine_mean)
+    np.testing.assert_array_equal(display.animals, ds.animal_of_subject)
+    share = ds.fr_share + ds.fa_share_as_probe + ds.fa_share_as_claimed
+    worst = ds.subject.values[np.argsort(-share.values)[:3]]
+    assert [t.get_text() for t in display.labels_] == [str(x) for x in worst]
+    *points, rings = (len(points.get_offsets()) for points in ax.collections)
+    assert sum(points) == 30 and rings == 3
+    # A quarter of 30 is 7.5: 8 are beyond each dashed line.
+    for axis, values in enumerate((ds.genuine_mean.values, ds.impostor_mean.values)):
+        low, high = sorted(display.limits[axis])
+        assert (values < low).sum() == 8 and (values > high).sum() == 8
+    names = {t.get_text(): t.xy for t in ax.texts if t.get_text().split(" ")[0][:-1] in ds.animal}
+    for animal, number in zip(ds.animal.values, ds.animal_count.values, strict=True):
+        x, y = names[f"{animal}s {number}"]
+        best = {"dove": (1, 1), "worm": (0, 0), "chameleon": (1, 0), "phantom": (0, 1)}[animal]
+        up = kind == "similarity"
+        assert (x == 1) == (best[0] == up) and (y == 1) == (best[1] != up)
+
+
+def test_lorenz_curves():
+    d = 5.0 - 4 * np.eye(6)
+    d[[0, 1, 0], [0, 1, 2]] = 4.0, 4.0, 1.0
+    ds = be.zoo(be.Scores(d, list("aabbcd"), list("aabbcd")), threshold=2.0, quantile=0.2)
+    display = be.plot.lorenz(ds)
+    rejects = display.curves["false rejects"]
+    assert ds.fr.values.tolist() == [4, 2, 0, 0]
+    np.testing.assert_allclose(rejects.y, [0, 0, 0, 2 / 6, 1])
+    np.testing.assert_allclose(rejects.x, [0, 0.25, 0.5, 0.75, 1])
+    # The Gini coefficient is twice the area between the curve and the diagonal.
+    assert ds.fr_gini == pytest.approx(1 - 2 * np.trapezoid(rejects.y, rejects.x))
+    none = be.plot.lorenz(be.zoo(be.simulate(9, 2), threshold=-1.0))
+    assert none.curves["false accepts by probe"].why_not == "no errors"
+    assert list(none.lines_) == ["false rejects"]
+    both = be.plot.lorenz({"a": ds, "b": ds})
+    assert "a, false rejects" in both.curves
+
+
+@pytest.mark.slow
+def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    scores = faces(subjects=20)
+    file, out = str(tmp_path / "s.npz"), tmp_path / "out"
+    be.save(scores, file)
+    ds = be.zoo(scores, threshold=("far", 0.01), permutations=99, random_state=4)
+    given = ["zoo", file, "--threshold", "far=0.01", "--permutations", "99", "--seed", "4"]
+    assert main([*given, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for name, variable in ds.data_vars.items():
+        if not variable.ndim:
+            assert document[name] == pytest.approx(variable.item()), name
+        elif variable.dims == ("subject",):
+            assert [one[name] for one in document["subjects"]] == variable.values.tolist()
+    assert document["animals"]["dove"]["count"] == ds.animal_count.sel(animal="dove")
+    assert main([*given, "--out", str(out), "--plots"]) == 0
+    text = capsys.readouterr().out
+    line = next(x for x in text.splitlines() if "false accepts, by probe" in x)
+    fa, attempts = ds.fa_as_probe.sum().item(), ds.impostor_attempts_as_probe.sum().item()
+    assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
+    assert "chosen on the same data; errors there are optimistic" in text
+    assert sorted(path.name for path in out.iterdir()) == [
+        "lorenz.png", "results.nc", "subjects.csv", "summary.json", "table.txt", "zoo.png",
+    ]  # fmt: skip
+    with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [int(row["fr"]) for row in rows] == ds.fr.values.tolist()
+    at = ds.threshold.item()
+    assert main(["zoo", file, "--threshold", repr(at), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["threshold"] == at and document["chosen_on"] == "given"
+    for wrong, said in (("best", "--threshold is 'best'"), ("nan", "--threshold is NaN")):
+        assert main(["zoo", file, "--threshold", wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["zoo", file, "--quantile", "0.7"]) == 2
+    assert "--quantile is 0.7; expected a number in (0, 0.5]" in capsys.readouterr().err
+
+
+def test_table_without_errors(tmp_path, capsys):
+    be.save(be.Scores(5.0 - 4 * np.eye(6)[[0, 0, 2, 2, 4, 4]][:, [0, 0, 2, 2, 4, 4]],
+                      list("aabbcc")), tmp_path / "s.npz")  # fmt: skip
+    assert main(["zoo", str(tmp_path / "s.npz"), "--threshold", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "Subjects with most errors" not in text
+    assert "n/a" in text and "wolf_p is not defined (NaN): 2 subjects" in " ".join(text.split())
