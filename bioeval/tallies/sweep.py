@@ -76,7 +76,7 @@ MATES, DIGITS = 1 << 11, 64
 # differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
 # kept anyway, and what never; and scores so few that all are kept.
 PILOT_ROWS, PILOT_GROUPS = 256, 16
-MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 24, 1 << 16
+MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 25, 1 << 16
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for everything outside. Room for more scores that is kept on either side.
