@@ -15,12 +15,12 @@ from bioeval.base.variables import picked
 from bioeval.results.dataset import build
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
 from bioeval.scores.blocks import BlockReader, as_distances, as_row, require_subjects
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
-from bioeval.studies.attacks.scores import without_attacks
+from bioeval.scores.top_k import are_lists
 from bioeval.studies.check.counts import attempted
-from bioeval.studies.lists.scores import are_lists
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
 from bioeval.studies.sites.protocol_tally import Tally

@@ -19,11 +19,11 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.check.counts import SHOWN, DataScan, attempted, perfect_distance, scan
 from bioeval.studies.check.kernel import (
     FAILED,

@@ -35,10 +35,10 @@ from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
 from bioeval.results.identification import ImpostorProbes
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,

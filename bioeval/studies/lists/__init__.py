@@ -3,6 +3,6 @@
 from bioeval.base.study import Study
 
 STUDY = Study(
-    calls={"results": ("top_k",), "scores": ("TopKScores",)},
+    calls={"results": ("top_k",)},
     formats=("files",),
 )

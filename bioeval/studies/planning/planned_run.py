@@ -23,9 +23,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import estimated_bytes
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import MOST_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),

@@ -27,10 +27,10 @@ from bioeval.scores.blocks import (
     require_subjects,
     threads_for,
 )
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.folds.kernel import FoldRows, count_by_lower
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather

@@ -3,14 +3,7 @@
 from bioeval.base.study import Command, Plot, Study, View, along
 
 STUDY = Study(
-    calls={
-        "reid": (
-            "apply_convention",
-            "gom",
-            "reid",
-        ),
-        "image_names": ("parse_names",),
-    },
+    calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
     commands=(
         Command(

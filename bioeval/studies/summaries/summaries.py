@@ -18,8 +18,8 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,

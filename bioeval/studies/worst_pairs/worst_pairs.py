@@ -17,8 +17,8 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.studies.reid.reid import apply_convention
