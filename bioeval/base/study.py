@@ -81,6 +81,16 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
+#: What the core asks of studies, by name, and how it calls a study's function or class.
+HOOKS = {
+    "compared": "(scores, card): the scores without what the study's part of a card leaves out",
+    "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
+    "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
+    "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
+    "page": "(results, path, files=, command=, **options): write results as a page",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """What a study offers."""
@@ -99,6 +109,8 @@ class Study:
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
+    stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
+    hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def within(self, package: str) -> Study:
@@ -114,4 +126,6 @@ class Study:
             plots=tuple(map(full, self.plots)),
             views=tuple(map(full, self.views)),
             formats=tuple(f"{package}.{home}" for home in self.formats),
+            stats={f"{package}.{home}": names for home, names in self.stats.items()},
+            hooks={name: f"{package}.{home}" for name, home in self.hooks.items()},
         )

@@ -14,6 +14,7 @@ from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
 from bioeval.cli.console import note
+from bioeval.studies import hooks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -442,8 +443,16 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
 # ------------------------------------------------------------------------- output
 
 
+def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not hooks("page"):
+        raise click.UsageError("--report: this installation writes no pages")
+    return given
+
+
 report_option = option(
-    "--report HTML", "Write an HTML page with the answer and interactive curves."
+    "--report HTML",
+    "Write an HTML page with the answer and interactive curves.",
+    callback=_require_pages,
 )
 
 

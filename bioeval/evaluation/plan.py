@@ -20,6 +20,7 @@ from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies import hooks
 from bioeval.studies.reid.convention import camera_warnings, convention_of
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
@@ -418,6 +419,14 @@ _SEARCHES = {"reid", "gom"}
 def _searches_only(card: Protocol) -> bool:
     """Whether a card has no task but re-identification and GOM."""
     return set(card.tasks) <= _SEARCHES
+
+
+def compared(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return the scores without the comparisons that any part of a protocol leaves out."""
+    card = resolve_card(scores, protocol)
+    for left in hooks("compared"):
+        scores = left(scores, card)
+    return compared_scores(scores, card)
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

@@ -10,6 +10,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from typing import Any
 
 from bioeval.base.study import Study
 
@@ -22,3 +23,9 @@ def doors() -> Mapping[str, Study]:
         package = f"{__name__}.{module.name}"
         found[module.name] = importlib.import_module(package).STUDY.within(package)
     return found
+
+
+def hooks(name: str) -> list[Any]:
+    """Return what the studies answer to a question of the core; see :data:`.HOOKS`."""
+    homes = [study.hooks[name].rpartition(".") for study in doors().values() if name in study.hooks]
+    return [getattr(importlib.import_module(module), found) for module, _, found in homes]

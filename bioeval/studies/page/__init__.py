@@ -7,6 +7,7 @@ STUDY = Study(
     commands=(
         Command("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),
     ),
+    hooks={"page": "page.report"},
     examples="""
 # Write a page about one system
 bioeval report scores.npz --out report.html
