@@ -11,10 +11,10 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
+from bioeval.base.study import hooks
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
 from bioeval.cli.console import note
-from bioeval.studies import hooks
 
 if TYPE_CHECKING:
     import xarray as xr

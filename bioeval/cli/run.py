@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from bioeval.base.study import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
@@ -32,7 +33,6 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
-from bioeval.studies import hooks
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol, Threshold

@@ -11,12 +11,12 @@ from rich.console import Group
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
+from bioeval.base.study import hooks
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
 from bioeval.cli.study_command import columns_over, rows_of, scalars
 from bioeval.results.support import KIND_DOUBT
-from bioeval.studies import hooks
 from bioeval.views.tables import (
     CHOSEN,
     alarms,

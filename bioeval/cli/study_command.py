@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from bioeval.base.errors import NoResultError
+from bioeval.base.study import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import progress_shown, reword
 from bioeval.cli.options import read_scores, system_name, take_reading, warnings_of
 from bioeval.cli.outputs import Output
-from bioeval.studies import hooks
 
 if TYPE_CHECKING:
     import xarray as xr

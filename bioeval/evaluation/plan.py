@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
+from bioeval.base.study import hooks
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
 from bioeval.protocol import for_layout
@@ -20,7 +21,6 @@ from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies import hooks
 from bioeval.studies.reid.convention import camera_warnings, convention_of
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank

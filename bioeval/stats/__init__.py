@@ -16,7 +16,7 @@ from bioeval.base.lazy import Offered, lazy_names
 
 
 def _of_studies() -> Offered:
-    from bioeval.studies import doors
+    from bioeval.base.study import doors
 
     homes = [study.stats for study in doors().values()]
     return Offered({name: home for x in homes for home in x for name in x[home]}, {}, {})
