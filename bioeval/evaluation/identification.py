@@ -346,7 +346,7 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
-    from bioeval.studies.sites.judged import AttemptsWithin, attempts_within
+    from bioeval.tallies.judged import AttemptsWithin, attempts_within
 
     over, thresholds = ("threshold",), found["threshold"].values
     unit = "multi" if tally.rank_unit == "subject" else "single"

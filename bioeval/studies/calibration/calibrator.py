@@ -25,7 +25,7 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
-from bioeval.studies.compare.several_systems import SeveralSystems, Spread
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 
 
 class ScoreTransformer(Parameters, ABC):

@@ -28,6 +28,13 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -62,13 +69,6 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
-from bioeval.studies.folds.splits import (
-    PairSides,
-    ReducedGalleries,
-    SplitPlan,
-    SplitSides,
-    plan_of_scores,
-)
 from bioeval.studies.thresholds.assured import require_named_people
 from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import require_people

@@ -14,6 +14,14 @@ import numpy as np
 from bioeval.base.arguments import require_callable
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.progress import report, reporter, stage
+from bioeval.evaluation.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
@@ -29,20 +37,14 @@ from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.counts import FoldSweep, Subset
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
-from bioeval.studies.folds.splits import (
-    PairSides,
-    Split,
-    SplitPlan,
-    SplitSides,
-    plan_of,
-    plan_of_scores,
-)
 from bioeval.studies.fusion.fusion import require_systems
-from bioeval.studies.sites.judged import (
+from bioeval.studies.thresholds.assured import Assured, assured_threshold
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.fold_counts import FoldSweep, Subset
+from bioeval.tallies.judged import (
     Judged,
     counted_at,
     judge_all,
@@ -50,9 +52,7 @@ from bioeval.studies.sites.judged import (
     judge_listed,
     judge_two,
 )
-from bioeval.studies.summaries.counts import IndexSet
-from bioeval.studies.thresholds.assured import Assured, assured_threshold
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.threshold_rules import ChosenThreshold
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob

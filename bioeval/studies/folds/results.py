@@ -28,8 +28,8 @@ from bioeval.stats.bootstrap import ratio
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.sites.judged import Judged
 from bioeval.studies.thresholds.assured import Assured
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
 

@@ -24,9 +24,9 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned
-from bioeval.studies.compare.several_systems import SeveralSystems, Spread
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)

@@ -58,13 +58,13 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     inequity,
 )
-from bioeval.studies.sites.judged import count_groups, count_listed
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
     codes_of_pairs,
     require_pair_subjects,
 )
 from bioeval.tallies.identification_job import RankUnit, Ties
+from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule

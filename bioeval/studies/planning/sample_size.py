@@ -26,8 +26,8 @@ from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.compare.pairs_of_people import PairShares
 from bioeval.studies.thresholds.assured import ASSURED, people_to_promise
+from bioeval.studies.thresholds.pairs_of_people import PairShares
 from bioeval.studies.thresholds.promise import shares_for_guarantee
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule

@@ -15,6 +15,7 @@ from bioeval.base.scalars import OPTIMA, Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.identification import IMPOSTORS
@@ -23,8 +24,7 @@ from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.studies.summaries import kernel
-from bioeval.studies.summaries.counts import (
+from bioeval.tallies.selections import (
     CELLS,
     MOST,
     IdentificationRules,

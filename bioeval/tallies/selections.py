@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.kernels import count as count_kernel
+from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.matrix import Scores
-from bioeval.studies.summaries import kernel
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.points import (
     EqualError,
