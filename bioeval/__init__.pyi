@@ -39,6 +39,7 @@ from bioeval.views.show import show as show, to_latex as to_latex, to_markdown a
 
 # isort: split
 # Of the studies, as their doors offer them; written by scripts/stub.
+from bioeval.studies.assurance.assured import check_claim as check_claim
 from bioeval.studies.attacks.morphing import morphing as morphing
 from bioeval.studies.attacks.pad import pad as pad
 from bioeval.studies.attacks.vulnerability import vulnerability as vulnerability
@@ -67,7 +68,6 @@ from bioeval.studies.reid.reid import apply_convention as apply_convention, gom 
 from bioeval.studies.sites.protocol_tally import Tally as Tally
 from bioeval.studies.sites.tally import tally as tally
 from bioeval.studies.summaries.summaries import summaries as summaries
-from bioeval.studies.thresholds.assured import check_claim as check_claim
 from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time

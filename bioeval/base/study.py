@@ -89,6 +89,7 @@ HOOKS = {
     "compared": "(scores, card): the scores without what the study's part of a card leaves out",
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
+    "systems": "(systems): several systems by name, if they scored the same templates, or an error",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
     "page": "(results, path, files=, command=, **options): write results as a page",
 }

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.cli.run_outputs import Evaluation
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.views.tables.markup import Form
@@ -244,8 +243,10 @@ class MoreOutputs:
     def require(self, scores: Scores) -> None:
         """Raise :class:`DataError` unless the scores have what it needs; nothing is counted yet."""
 
-    def make(self, found: Evaluation, protocol: str | Protocol, stages: Stages) -> None:
-        """Make the outputs of an evaluation under a protocol, options included."""
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
+        """Make the outputs of scores under a protocol; `card` is it with the command's options."""
 
     @property
     def results(self) -> dict[str, xr.Dataset]:
@@ -261,8 +262,8 @@ class MoreOutputs:
         """Return what stands below the tables."""
         return []
 
-    def document(self) -> dict[str, Any]:
-        """Return further entries of the document."""
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+        """Return further entries of the document; `reword` names options in messages."""
         return {}
 
     def columns(self) -> dict[str, dict[str, list[Any]]]:

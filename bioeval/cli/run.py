@@ -377,7 +377,7 @@ def command(
         per_query = options["per_query"]
         found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
         for one in more:
-            one.make(found, resolved, stages)
+            one.make(scores, protocol, resolved, stages)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
         tell = output.remarks.append

@@ -86,8 +86,7 @@ class Evaluation:
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
         self._naming = naming
 
-    def reword(self, warning: str) -> str:
-        """Return a warning with options, or fields of a card, in place of arguments."""
+    def _reword(self, warning: str) -> str:
         return renamed(warning, self._of_card if self.in_folds else self._naming)
 
     def _of_card(self, name: str, value: str | None) -> str:
@@ -99,7 +98,7 @@ class Evaluation:
     def table(self) -> Any:
         """Return the table."""
         results = [self.shown, *(x for more in self.more for x in more.results.values())]
-        parts = [table_of(one, self.reword) for one in results]
+        parts = [table_of(one, self._reword) for one in results]
         return Group(*parts, *(line for more in self.more for line in more.lines()))
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
@@ -117,7 +116,7 @@ class Evaluation:
         """
         document = self._results()
         for more in self.more:
-            document |= more.document()
+            document |= more.document(self.in_folds, self._reword)
         return document
 
     def _results(self) -> dict[str, Any]:
@@ -130,7 +129,7 @@ class Evaluation:
             **{name: first[name] for name in shared if name in first},
         }
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self.reword) for path, ds in found.items()}
+            tasks = {path: _fold_task(ds, self._reword) for path, ds in found.items()}
             return {**head, "tasks": tasks}
         chosen = any(has_chosen(dataset) for dataset in found.values())
         return {
@@ -139,7 +138,7 @@ class Evaluation:
             "tasks": {path: task_document(dataset) for path, dataset in found.items()},
             **({"left_out": why} if (why := left_out(found)) else {}),
             "warnings": [
-                {"message": self.reword(message), "tasks": paths}
+                {"message": self._reword(message), "tasks": paths}
                 for message, paths in {**alarms(found), **warnings(found)}.items()
             ],
         }

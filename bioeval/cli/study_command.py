@@ -121,7 +121,7 @@ def require_values(
 
 
 def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason, where a study knows it."""
+    """Raise :class:`NoResultError` with the reason that a study gives, if any."""
     for scores in systems:
         for reason in hooks("why_undefined"):
             if why := reason(scores, protocol):

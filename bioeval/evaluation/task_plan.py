@@ -24,7 +24,7 @@ from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     from bioeval.studies.galleries.random_galleries import GalleryJob
-    from bioeval.studies.sites.shared_mates import SharedRanksJob
+    from bioeval.studies.reid.shared_mates import SharedRanksJob
 
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.engine import engine
+from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import writable_alias
@@ -522,3 +524,13 @@ def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.
 def _starts(sizes: np.ndarray) -> np.ndarray:
     """Return where each of several pieces begins, and where the last ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def is_plain(scores: Scores) -> bool:
+    """Whether partitions of scores can be counted together: all of a matrix in memory."""
+    whole = isinstance(scores.base, np.ndarray) and not scores.limited and not scores.part_of
+    left_out = scores.has_mask or bool(scores.exclude) or not scores.labelled
+    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
+        return False
+    values = scores.codes.values.tolist()
+    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

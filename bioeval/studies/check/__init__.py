@@ -26,4 +26,5 @@ bioeval check reid.npz --protocol market1501
 bioeval check gt.txt tracker.txt
 """,
     views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
+    needs=("tracking",),
 )

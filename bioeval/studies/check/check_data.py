@@ -16,6 +16,7 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
+from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.blocks import Progress
@@ -35,7 +36,6 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.studies.check.results import SEVERITIES, DataCheck, Finding, listed
 from bioeval.tallies.points import check_far_targets
 
 

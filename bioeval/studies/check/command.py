@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,9 @@ from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
-    from bioeval.cli.run_outputs import Evaluation
     from bioeval.protocol.card import Protocol
-    from bioeval.studies.check.results import DataCheck
+    from bioeval.results.findings import DataCheck
+    from bioeval.scores.matrix import Scores
 
 
 class Findings(MoreOutputs):
@@ -26,13 +27,14 @@ class Findings(MoreOutputs):
 
     _check: DataCheck | None = None
 
-    def make(self, found: Evaluation, protocol: str | Protocol, stages: Stages) -> None:
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
         """Check the data under the card, without its options."""
         from bioeval.studies.check.check_data import check_data
 
-        self._found = found
-        if found.scores.layout != "top-k":
-            self._check = check_data(found.scores, found.protocol, read_scores=False)
+        if scores.layout != "top-k":
+            self._check = check_data(scores, protocol, read_scores=False)
 
     def lines(self) -> list[Any]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
@@ -47,12 +49,11 @@ class Findings(MoreOutputs):
         spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
         return [Text(""), *spelled, Text(said, "bold red" if self._check.misleads else "dim")]
 
-    def document(self) -> dict[str, Any]:
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the findings, but for an evaluation in folds."""
-        if self._found.in_folds:
+        if in_folds:
             return {}
         findings = [] if self._check is None else self._check.of("error", "warning", "note")
-        reword = self._found.reword
         return {
             "check": [
                 {"check": x.check, "severity": x.severity, "message": reword(x.message)}

@@ -42,4 +42,5 @@ STUDY = Study(
         ),
     ),
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
+    needs=("assurance", "attacks", "calibration"),
 )

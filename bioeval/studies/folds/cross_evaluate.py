@@ -46,6 +46,8 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
+from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,
@@ -69,8 +71,6 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
-from bioeval.studies.thresholds.assured import require_named_people
-from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import PlainTies, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets

@@ -19,7 +19,6 @@ from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.summaries.counted_together import is_plain
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
@@ -33,6 +32,7 @@ from bioeval.tallies.selections import (
     OrderedScores,
     SelectionAttempts,
     attempts_of_index_sets,
+    is_plain,
 )
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts

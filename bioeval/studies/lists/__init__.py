@@ -5,4 +5,5 @@ from bioeval.base.study import Study
 STUDY = Study(
     calls={"results": ("top_k",)},
     formats=("files",),
+    needs=("reid",),
 )

@@ -26,9 +26,9 @@ from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.thresholds.assured import ASSURED, people_to_promise
-from bioeval.studies.thresholds.pairs_of_people import PairShares
-from bioeval.studies.thresholds.promise import shares_for_guarantee
+from bioeval.studies.assurance.assured import ASSURED, people_to_promise
+from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.promise import shares_for_guarantee
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import to_internal, to_user

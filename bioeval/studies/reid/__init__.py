@@ -50,4 +50,5 @@ bioeval gom lists.npz --normalize 0,2
         ),
     ),
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
+    needs=("lists",),
 )

@@ -25,7 +25,7 @@ from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid.jobs import all_matches
-from bioeval.studies.sites.shared_mates import (
+from bioeval.studies.reid.shared_mates import (
     MateLists,
     NearestMatesJob,
     SharedMates,

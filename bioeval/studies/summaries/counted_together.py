@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engine import engine
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import OPTIMA, Name
+from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
@@ -32,6 +31,7 @@ from bioeval.tallies.selections import (
     OrderedScores,
     SelectionCounts,
     count_index_sets,
+    is_plain,
 )
 from bioeval.tallies.thresholds import to_user
 
@@ -291,16 +291,6 @@ def scalars_together(
 def _points_of(plan: Plan) -> list[str]:
     """Return the tasks of a plan whose operating points are wanted."""
     return [node.rpartition("/")[2] for node in plan.tasks]
-
-
-def is_plain(scores: Scores) -> bool:
-    """Whether partitions of scores can be counted together: all of a matrix in memory."""
-    whole = isinstance(scores.base, np.ndarray) and not scores.limited and not scores.part_of
-    left_out = scores.has_mask or bool(scores.exclude) or not scores.labelled
-    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
-        return False
-    values = scores.codes.values.tolist()
-    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
 
 
 def _by_layout(

@@ -148,7 +148,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
         options.pop(name, None)
     with StudyCommand(data, options) as run:
-        from bioeval.studies.thresholds.assured import check_claim
+        from bioeval.studies.assurance.assured import check_claim
         from bioeval.tallies.threshold_rules import parse_rule
 
         rule = parse_rule(claim, "claim")

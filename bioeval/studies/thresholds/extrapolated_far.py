@@ -24,8 +24,8 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
-from bioeval.studies.thresholds.assured import require_named_people
-from bioeval.studies.thresholds.pairs_of_people import PairShares
+from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates

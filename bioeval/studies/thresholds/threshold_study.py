@@ -47,6 +47,14 @@ from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.studies.assurance.assured import (
+    ASSURED,
+    assured_threshold,
+    check_assurance,
+    require_named_people,
+)
+from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -61,14 +69,6 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.studies.thresholds.assured import (
-    ASSURED,
-    assured_threshold,
-    check_assurance,
-    require_named_people,
-)
-from bioeval.studies.thresholds.pairs_of_people import SearchShares
-from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed

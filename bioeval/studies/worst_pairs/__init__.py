@@ -16,4 +16,5 @@ STUDY = Study(
         ),
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
+    needs=("check",),
 )

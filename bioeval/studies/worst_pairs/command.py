@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.cli.run_outputs import Evaluation
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
@@ -46,15 +45,17 @@ class ListedPairs(MoreOutputs):
         """Raise :class:`DataError` unless the scores have the column of images."""
         require_images(scores, self._images)
 
-    def make(self, found: Evaluation, protocol: str | Protocol, stages: Stages) -> None:
-        """List the pairs that the protocol compares."""
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
+        """List the pairs that the card compares."""
         if self.number is None:
             return
         from bioeval.evaluation.plan import compared
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         stages("listing the worst pairs")
-        scores = compared(found.scores, protocol)
+        scores = compared(scores, card)
         self.pairs = worst_pairs(scores, self.number, progress=stages.counting)
 
     @property
@@ -77,7 +78,7 @@ class ListedPairs(MoreOutputs):
             for table, dim in (("worst_pairs", "pair"), ("suspect_templates", "suspect"))
         }
 
-    def document(self) -> dict[str, Any]:
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
         from bioeval.cli.study_command import rows_of
 

@@ -34,8 +34,8 @@ from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.thresholds.pairs_of_people import PairShares
-from bioeval.studies.thresholds.promise import (
+from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
     PeopleMeans,
