@@ -84,6 +84,17 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
+#: What the core asks of studies, by name, and how it calls a study's function or class.
+HOOKS = {
+    "compared": "(scores, card): the scores without what the study's part of a card leaves out",
+    "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
+    "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
+    "systems": "(systems): several systems by name, if they scored the same templates, or an error",
+    "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
+    "page": "(results, path, files=, command=, **options): write results as a page",
+}
+
+
 @dataclass(kw_only=True, repr=False, eq=False)
 class Study:
     """What a study offers."""
@@ -116,6 +127,8 @@ class Study:
     columns: Mapping[str, str] = field(default_factory=dict)
     #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
     shortcuts: tuple[str, ...] = ()
+    stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
+    hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def stand_in(self, package: str) -> Study:
@@ -129,6 +142,8 @@ class Study:
         for field_name in BY_NAME:
             homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
             setattr(self, field_name, homes)
+        self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
+        self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
         return self
 
 
@@ -163,3 +178,12 @@ def doors() -> Mapping[str, Study]:
         package = f"{folder.__name__}.{name}"
         found[name] = importlib.import_module(package).STUDY.stand_in(package)
     return found
+
+
+def hooks(name: str) -> list[Any]:
+    """Return what studies answer to a question of the core, in the order of their folders.
+
+    :data:`HOOKS` has the questions.
+    """
+    homes = [study.hooks[name].rpartition(".") for study in doors().values() if name in study.hooks]
+    return [getattr(importlib.import_module(module), found) for module, _, found in homes]

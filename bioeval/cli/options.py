@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
+from bioeval.base.study import hooks
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
 from bioeval.cli.console import note
@@ -442,8 +443,16 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
 # ------------------------------------------------------------------------- output
 
 
+def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not hooks("page"):
+        raise click.UsageError("--report: this installation writes no pages")
+    return given
+
+
 report_option = option(
-    "--report HTML", "Write an HTML page with the answer and interactive curves."
+    "--report HTML",
+    "Write an HTML page with the answer and interactive curves.",
+    callback=_require_pages,
 )
 
 

@@ -32,9 +32,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.tallies.by_subject import require_people
 
 

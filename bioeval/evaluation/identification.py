@@ -35,9 +35,9 @@ from bioeval.results.identification import ImpostorProbes, Unmated, impostor_pro
 from bioeval.results.words import in_one_precision
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.base.study import offered
+from bioeval.base.study import hooks, offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
 from bioeval.protocol import for_layout
@@ -410,6 +410,14 @@ def _column_warnings(scores: Scores) -> list[str]:
     columns = () if are_pairs(scores) else scores.probe_meta
     homes = dict.fromkeys(offered("columns", column) for column in columns)
     return [text for home in homes if home is not None for text in home.column_warnings(scores)]
+
+
+def compared(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return the scores without the comparisons that any part of a protocol leaves out."""
+    card = resolve_card(scores, protocol)
+    for left in hooks("compared"):
+        scores = left(scores, card)
+    return compared_scores(scores, card)
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

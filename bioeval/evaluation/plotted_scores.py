@@ -14,10 +14,10 @@ from bioeval.evaluation.task_plan import runner_of
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
 from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader, as_row
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
-from bioeval.studies.attacks.scores import without_attacks
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally

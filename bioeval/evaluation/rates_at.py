@@ -18,8 +18,8 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
 from bioeval.tallies.thresholds import to_user
 

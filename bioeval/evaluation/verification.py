@@ -16,9 +16,9 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import (
     COSTS,

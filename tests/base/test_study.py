@@ -1,13 +1,103 @@
-"""What studies offer at their doors is there, and is found by its name."""
+"""Doors of studies: what the core asks, and who answers."""
+
+from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import pytest
 
+import bioeval as be
 from bioeval.base import study
-from bioeval.base.errors import ProtocolError
+from bioeval.base.errors import NoResultError, ProtocolError
+from bioeval.base.study import HOOKS, doors, hooks
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
+
+PACKAGE = Path(be.__file__).parent
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Take studies away: doors without them."""
+
+    def take(*names):
+        kept = {name: door for name, door in doors().items() if name not in names}
+        monkeypatch.setattr(study, "doors", lambda: kept)
+
+    return take
+
+
+@pytest.mark.slow  # loads what draws pages
+def test_the_core_asks_each_question_and_studies_answer_no_other():
+    answered = {name for door in doors().values() for name in door.hooks}
+    assert answered == HOOKS.keys()
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+        if not path.is_relative_to(PACKAGE / "studies") or path.parent.name == "folds"
+    ]
+    for name in HOOKS:
+        assert any(f'hooks("{name}")' in text for text in sources), name
+        assert all(map(callable, hooks(name)))
+
+
+def test_names_of_be_stats_come_from_doors():
+    assert be.stats.nadeau_bengio.__module__ == "bioeval.studies.folds.intervals"
+    assert {"nadeau_bengio", "RepeatedMean", "wilson"} <= {*be.stats.__all__}
+
+
+def test_without_the_check_nothing_is_said(without):
+    from bioeval.cli.study_command import refuse, with_doubts
+
+    scores = be.Scores([[0.1, 0.2]], ["a"], ["a", "a"], name="alone")
+    with pytest.raises(NoResultError, match="of alone: "):
+        refuse([scores], "auto")
+    without("check")
+    with pytest.raises(NoResultError, match="no rate is defined for these data$"):
+        refuse([scores], "auto")
+    tree = object()
+    assert with_doubts(tree, scores, "auto", None) is tree
+
+
+def test_without_pages_a_page_is_refused(without, tmp_path):
+    from click.testing import CliRunner
+
+    from bioeval.cli.run import command
+
+    page = str(tmp_path / "p.html")
+    without("page")
+    found = CliRunner().invoke(command, ["absent.npz", "--report", page])
+    assert found.exit_code == 2 and "this installation writes no pages" in found.output
+
+
+def test_without_re_identification_its_convention_leaves_nothing_out(without):
+    from bioeval.evaluation.plan import compared
+
+    camera = {"camera": [1, 1, 2]}
+    scores = be.Scores([[1.0, 2, 3]], [7], [7, 8, 7], probe_meta={"camera": [1]},
+                       gallery_meta=camera)  # fmt: skip
+    assert compared(scores, "market1501").read_mask(0, 1).tolist() == [[0, 1, 2]]
+    without("reid")
+    assert not compared(scores, "market1501").has_mask
+
+
+def test_images_of_worst_pairs_go_with_plots(tmp_path):
+    import click
+
+    from bioeval.cli.outputs import Output
+    from bioeval.studies.worst_pairs.command import ListedPairs
+
+    def options():
+        return {"worst": 2, "images": "image", "images_root": str(tmp_path)}
+
+    drawn = Output(tmp_path, force=False, plots=True, as_json=False)
+    found = ListedPairs(options(), "s.npz", drawn)
+    assert found.page_options == {"images": "image", "image_folder": tmp_path}
+    plain = Output(tmp_path, force=False, plots=False, as_json=False)
+    with pytest.raises(click.UsageError, match="--report HTML or --plots"):
+        ListedPairs(options(), "s.npz", plain)
+
 
 #: What the core calls in the modules of each kind.
 CALLED = {

@@ -17,11 +17,11 @@ from bioeval.scores.chunks import MissingChunks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
+from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.listed_templates import Kept
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.reid.image_names import PATTERNS
 
 __all__ = ["load", "losses", "save"]
 

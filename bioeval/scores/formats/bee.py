@@ -22,7 +22,7 @@ from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import TopKScores
+from bioeval.scores.top_k import TopKScores
 
 _KINDS: dict[bytes, PlainKind] = {b"S2": "similarity", b"D2": "distance"}
 _CELLS = {b"MF": "f4", b"MB": "u1"}

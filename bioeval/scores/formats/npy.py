@@ -50,7 +50,7 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import are_lists
+from bioeval.scores.top_k import are_lists
 
 #: The version of the layout of ``x.json``, and under which key it is there.
 SCHEMA = 1

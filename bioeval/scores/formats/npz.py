@@ -35,6 +35,7 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
+    from_zero,
     no_labels,
     nothing_found,
     reid_layout,
@@ -50,8 +51,7 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.files import from_zero
-from bioeval.studies.lists.scores import TopKScores, are_lists
+from bioeval.scores.top_k import TopKScores, are_lists
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:

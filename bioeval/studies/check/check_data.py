@@ -14,17 +14,18 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
-from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
+from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
 from bioeval.studies.check.kernel import (
     FAILED,
@@ -36,8 +37,6 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.studies.check.results import SEVERITIES, DataCheck, Finding, listed
-from bioeval.studies.worst_pairs.worst_pairs import compared
 from bioeval.tallies.points import check_far_targets
 
 
@@ -142,6 +141,16 @@ def with_kind_finding(
         lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
         node.attrs = {**node.attrs, "warnings": "\n".join(lines), KIND_DOUBT: said}
     return tree
+
+
+def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
+    """Return the first error that is found; empty without any."""
+    if scores.layout == "top-k":
+        return ""
+    for read in (False, True):
+        for found in check_data(scores, protocol, read_scores=read).of("error"):
+            return "; ".join(filter(None, (found.message, found.remedy)))
+    return ""
 
 
 def _findings(

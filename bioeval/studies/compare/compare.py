@@ -18,12 +18,6 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.margins import (
-    MARGINS,
-    MarginConclusions,
-    check_margin,
-    within_margins,
-)
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
@@ -31,13 +25,20 @@ from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.top_k import are_lists
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.compare.margins import (
+    MARGINS,
+    MarginConclusions,
+    check_margin,
+    within_margins,
+)
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
@@ -48,7 +49,6 @@ from bioeval.studies.compare.measures import (
     verification_measures,
 )
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
-from bioeval.studies.lists.scores import are_lists
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies.by_subject import require_people

@@ -20,6 +20,7 @@ from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.top_k import are_lists
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -36,7 +37,6 @@ from bioeval.studies.compare.counts import (
     ranks_among,
 )
 from bioeval.studies.lists.results import reid_of_lists
-from bioeval.studies.lists.scores import are_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches

@@ -14,7 +14,7 @@ from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import are_lists
+from bioeval.scores.top_k import are_lists
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"

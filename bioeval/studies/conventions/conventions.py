@@ -35,9 +35,9 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance, describe
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,

@@ -18,10 +18,10 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import filled, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS
 from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.attacks.scores import filled, without_attacks
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,

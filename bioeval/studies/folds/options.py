@@ -23,8 +23,8 @@ from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.studies.thresholds.assured import check_assurance
 from bioeval.tallies.identification_job import PLAIN_TIES
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.verification_job import TEMPLATES

@@ -18,6 +18,11 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
 from bioeval.base.variables import OPEN_SET
+from bioeval.evaluation.splits import (
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+)
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
@@ -25,18 +30,12 @@ from bioeval.results.identification import ImpostorProbes, detected_at, open_set
 from bioeval.results.verification import grid_of
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.studies.folds.splits import (
-    ReducedGalleries,
-    SplitSides,
-    require_square,
-)
-from bioeval.studies.summaries.counts import IndexSet
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import (
     PLAIN_TIES,
@@ -46,6 +45,7 @@ from bioeval.tallies.identification_job import (
     check_max_rank,
 )
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user

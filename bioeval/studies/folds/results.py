@@ -26,11 +26,11 @@ from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, su
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
+from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.sites.judged import Judged
-from bioeval.studies.thresholds.assured import Assured
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
 

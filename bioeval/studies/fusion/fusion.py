@@ -14,9 +14,9 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.studies.attacks.scores import without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -24,9 +24,9 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned
-from bioeval.studies.compare.several_systems import SeveralSystems, Spread
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)

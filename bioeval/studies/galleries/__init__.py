@@ -66,4 +66,5 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
         ),
         View(("rates against templates",), "gallery_templates"),
     ),
+    needs=("folds",),
 )

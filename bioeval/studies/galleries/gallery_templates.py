@@ -32,8 +32,8 @@ from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
     DRAWS,

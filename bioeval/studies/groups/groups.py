@@ -44,11 +44,11 @@ from bioeval.results.support import RULE_OF_30
 from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_columns import probe_column, template_columns
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -58,13 +58,13 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     inequity,
 )
-from bioeval.studies.sites.judged import count_groups, count_listed
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
     codes_of_pairs,
     require_pair_subjects,
 )
 from bioeval.tallies.identification_job import RankUnit, Ties
+from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule

@@ -34,8 +34,8 @@ from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cu
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
+from bioeval.scores.top_k import TopKScores
 from bioeval.studies.lists.results import junk_codes, listed_matches
-from bioeval.studies.lists.scores import TopKScores
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
 from bioeval.studies.reid.results import (

@@ -27,7 +27,7 @@ from bioeval.results.query_means import (
 )
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
-from bioeval.studies.lists.scores import TopKScores
+from bioeval.scores.top_k import TopKScores
 from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.results import (
     _RANKED,

@@ -15,10 +15,10 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.lists.cut_lists import open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
-from bioeval.studies.lists.scores import TopKScores
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
 from bioeval.tallies.points import check_far_targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -23,10 +23,10 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
-from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.embeddings import MOST_COLUMNS, TILE, FloatType
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.tallies.sweep import MOST_SCORES_KEPT
 
 PLANNED_RUN = {
@@ -232,7 +232,7 @@ def _example(how: _How, templates: int) -> Callable[[], Scores]:
         # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
         limit = MEMORY_LIMIT if how.held else m * templates * np.dtype(how.distances).itemsize - 1
         made = Scores.from_embeddings(
-            *given, metric=metric, dtype=how.distances, memory_limit=limit, **meta
+            *given, metric=metric, dtype=cast(FloatType, how.distances), memory_limit=limit, **meta
         )
         if not (how.held or how.tiled):
             made._base.tile = 1

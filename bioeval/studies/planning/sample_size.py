@@ -23,12 +23,12 @@ from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs
 from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds.assured import ASSURED, people_to_promise
-from bioeval.studies.thresholds.promise import shares_for_guarantee
+from bioeval.studies.assurance.assured import ASSURED, people_to_promise
+from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.promise import shares_for_guarantee
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import to_internal, to_user

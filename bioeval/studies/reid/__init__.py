@@ -3,15 +3,9 @@
 from bioeval.base.study import Command, Plot, Study, View, along
 
 STUDY = Study(
-    calls={
-        "reid": (
-            "apply_convention",
-            "gom",
-            "reid",
-        ),
-        "image_names": ("parse_names",),
-    },
+    calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
+    hooks={"compared": "reid.compared"},
     commands=(
         Command(
             "gom",
@@ -59,4 +53,5 @@ bioeval gom lists.npz --normalize 0,2
     tasks={"reid": "tasks", "gom": "tasks"},
     columns={"camera": "convention"},
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
+    needs=("lists",),
 )

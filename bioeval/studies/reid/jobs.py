@@ -34,7 +34,7 @@ from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
-from bioeval.studies.sites.shared_mates import MateLists, SharedMates
+from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.identification_job import check_max_rank

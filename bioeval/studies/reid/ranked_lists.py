@@ -13,8 +13,8 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import as_distances, require_subjects
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.studies.attacks.scores import without_attacks
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
 from bioeval.tallies.thresholds import to_user

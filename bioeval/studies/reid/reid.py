@@ -40,13 +40,13 @@ from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatc
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.lists.results import TOP_K, Junk, Removed, reid_of_lists
-from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.results import (
@@ -560,6 +560,11 @@ def apply_convention(
     require_scores(scores)
     rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
     return kept_scores(with_exclusions(scores, convention), rules)
+
+
+def compared(scores: Scores, card: Protocol) -> Scores:
+    """Return the scores without what the convention of a card, if it has one, leaves out."""
+    return scores if card.reid is None and card.gom is None else apply_convention(scores, card)
 
 
 # The columns of the paper after CMC(1).

@@ -19,13 +19,13 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.formats.archive import Archive, ArchiveWriter
 from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.reid.jobs import GomJob, all_matches
-from bioeval.studies.sites.shared_mates import (
+from bioeval.studies.reid.shared_mates import (
     MateLists,
     NearestMatesJob,
     SharedMates,

@@ -6,4 +6,5 @@ STUDY = Study(
     calls={"summaries": ("summaries",)},
     shortcuts=("counted_together",),
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
+    needs=("reid",),
 )

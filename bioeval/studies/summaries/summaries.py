@@ -12,22 +12,22 @@ import xarray as xr
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
     partition_attrs,
     summaries_tree,
 )
-from bioeval.studies.summaries.counts import (
+from bioeval.tallies.selections import (
     IndexSet,
 )
 from bioeval.views.tables.summary import figures, written

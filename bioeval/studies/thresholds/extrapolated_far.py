@@ -20,12 +20,12 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds.assured import require_named_people
+from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates

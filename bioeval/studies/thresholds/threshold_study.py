@@ -19,6 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
@@ -41,12 +42,19 @@ from bioeval.results.support import (
 )
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import SearchShares
+from bioeval.studies.assurance.assured import (
+    ASSURED,
+    assured_threshold,
+    check_assurance,
+    require_named_people,
+)
+from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -61,17 +69,9 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
-from bioeval.studies.sites.judged import Judged, judge_listed
-from bioeval.studies.thresholds.assured import (
-    ASSURED,
-    assured_threshold,
-    check_assurance,
-    require_named_people,
-)
-from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
+from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric

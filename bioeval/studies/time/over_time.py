@@ -34,6 +34,7 @@ from bioeval.results.query_means import QueryMean
 from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
@@ -47,7 +48,6 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.limits import Limits, few_people, of_one, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
 from bioeval.studies.time.counts import (

@@ -12,16 +12,13 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.evaluation.plan import compared_scores, resolve_card
-from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.studies.reid.reid import apply_convention
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, Templates
@@ -305,14 +302,6 @@ def worst_pairs(
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
     found = build(variables, names, places, attrs)
     return WorstPairs(found.data_vars, found.coords, found.attrs)
-
-
-def compared(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return the scores without the comparisons that a protocol leaves out."""
-    card = resolve_card(scores, protocol)
-    if card.reid is not None or card.gom is not None:
-        scores = apply_convention(scores, card)
-    return compared_scores(scores, card)
 
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.studies.folds import counts as partition, counts as passes, counts as sweep
 from bioeval.studies.folds.tables import FoldTable
+from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
 from bioeval.views.tables import plain as as_text
 
 

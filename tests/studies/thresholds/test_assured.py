@@ -11,8 +11,8 @@ import pytest
 import bioeval as be
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds import promise
+from bioeval.studies.assurance import promise
+from bioeval.studies.assurance.pairs_of_people import PairShares
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}

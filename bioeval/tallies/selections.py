@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.kernels import count as count_kernel
+from bioeval.base.engine import engine
+from bioeval.base.scalars import OPTIMA
+from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.matrix import Scores
-from bioeval.studies.summaries import kernel
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.points import (
     EqualError,
@@ -523,3 +524,13 @@ def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.
 def _starts(sizes: np.ndarray) -> np.ndarray:
     """Return where each of several pieces begins, and where the last ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def is_plain(scores: Scores) -> bool:
+    """Whether partitions of scores can be counted together: all of a matrix in memory."""
+    whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
+    left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
+    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
+        return False
+    values = scores._codes.values.tolist()
+    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

@@ -20,11 +20,11 @@ import numba
 import numpy as np
 
 from bioeval.base.engine import engine
+from bioeval.kernels import folds as kernel
+from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds import kernel
-from bioeval.studies.folds.kernel import FoldRows
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
 from bioeval.tallies.parts import ConcatenatedRows, Extent

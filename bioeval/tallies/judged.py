@@ -16,10 +16,10 @@ import numpy as np
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.folds.counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
