@@ -19,12 +19,6 @@ from bioeval.base.scalars import QUERY_MEANS, Name
 from bioeval.base.variables import by_name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.margins import (
-    MARGINS,
-    MarginConclusions,
-    check_margin,
-    within_margins,
-)
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
@@ -39,6 +33,12 @@ from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.compare.margins import (
+    MARGINS,
+    MarginConclusions,
+    check_margin,
+    within_margins,
+)
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,

@@ -19,7 +19,7 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.galleries.random_galleries import FixedSums, GalleryTally
+from bioeval.studies.galleries.random_galleries import GalleryTally
 from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
 from bioeval.studies.sites.folded import (
     VALUE_BINS,
@@ -37,6 +37,7 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.threshold_search import Attempts
 
