@@ -14,7 +14,7 @@ _FORMER = {"with_failures": "bioeval.results.failures.with_failures"}
 
 
 def _of_studies() -> Offered:
-    from bioeval.studies import doors
+    from bioeval.base.study import doors
 
     found = Offered({}, {}, {})
     for study in doors().values():

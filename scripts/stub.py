@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bioeval.base.lazy import OF_STUDIES
-from bioeval.studies import doors
+from bioeval.base.study import doors
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 TOP, PLOTS = PACKAGE / "__init__.pyi", PACKAGE / "plot" / "__init__.pyi"

@@ -9,7 +9,9 @@ Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -65,6 +67,7 @@ class View:
     home: str
     name: str = "blocks"  # of the function that yields blocks, or of the class
     dim: str = ""  # or a dimension that only these results have
+    of: str = ""  # or the class of results that are no datasets
     needs: str = ""  # a variable without which the result is shown as a task
     is_class: bool = False
     reworded: bool = True  # whether the class takes `reword`
@@ -115,3 +118,15 @@ class Study:
             views=tuple(map(full, self.views)),
             formats=tuple(f"{package}.{home}" for home in self.formats),
         )
+
+
+@functools.cache
+def doors() -> Mapping[str, Study]:
+    """Return the door of each study, by the name of its folder, in alphabetical order."""
+    import bioeval.studies as folder
+
+    found = {}
+    for module in sorted(pkgutil.iter_modules(folder.__path__), key=lambda module: module.name):
+        package = f"{folder.__name__}.{module.name}"
+        found[module.name] = importlib.import_module(package).STUDY.within(package)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval.studies import doors
+from bioeval.base.study import doors
 
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3

@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from bioeval.base.errors import nearest_name
-from bioeval.base.study import Command
+from bioeval.base.study import Command, doors
 from bioeval.base.version import __version__
-from bioeval.studies import doors
 
 #: The headings of the help, in order; a study may have another one, which comes last.
 _HEADINGS = (

@@ -9,7 +9,7 @@ from bioeval.base.lazy import Offered, lazy_names
 
 
 def _of_studies() -> Offered:
-    from bioeval.studies import doors
+    from bioeval.base.study import doors
 
     plots = [plot for study in doors().values() for plot in study.plots]
     homes = {name: plot.home for plot in plots for name in (plot.name, plot.display)}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
+from bioeval.base.study import doors
 from bioeval.scores.formats import bee, stores, tables
 from bioeval.scores.formats.files import (
     COMPRESSED,
@@ -29,7 +30,6 @@ from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
-from bioeval.studies import doors
 
 #: The modules of formats. Where several formats recognise a file, the first one reads it; those of
 #: studies come before the lists of pairs, which recognise nearly every table.

@@ -7,8 +7,7 @@ own.
 
 from __future__ import annotations
 
-from bioeval.base.study import Needs, Plot, along
-from bioeval.studies import doors
+from bioeval.base.study import Needs, Plot, along, doors
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 
