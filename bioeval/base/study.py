@@ -102,6 +102,9 @@ class Study:
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
+    #: Modules of galleries other than the whole one: ``drawn`` has ``RandomGalleries``
+    #: (:class:`bioeval.evaluation.task_plan.DrawnGalleries`), ``mean`` has ``mean_over_galleries``.
+    galleries: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def within(self, package: str) -> Study:
@@ -110,6 +113,10 @@ class Study:
         def full(offer: Any) -> Any:
             return replace(offer, home=f"{package}.{offer.home}")
 
+        hooks: Any = {
+            hook: {name: f"{package}.{home}" for name, home in getattr(self, hook).items()}
+            for hook in HOOKS
+        }
         return replace(
             self,
             calls={f"{package}.{home}": names for home, names in self.calls.items()},
@@ -117,7 +124,20 @@ class Study:
             plots=tuple(map(full, self.plots)),
             views=tuple(map(full, self.views)),
             formats=tuple(f"{package}.{home}" for home in self.formats),
+            **hooks,
         )
+
+
+#: What :func:`offered` finds by name.
+HOOKS = ("galleries",)
+
+
+@functools.cache
+def offered(hook: str, name: str) -> Any:
+    """Return the module that a study offers under a name at one of the :data:`HOOKS`, or None."""
+    homes = (getattr(study, hook).get(name) for study in doors().values())
+    home = next(filter(None, homes), None)
+    return home and importlib.import_module(home)
 
 
 @functools.cache

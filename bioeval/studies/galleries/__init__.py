@@ -56,6 +56,7 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
             {"gallery-templates": {}},
         ),
     ),
+    galleries={"drawn": "drawing", "mean": "results"},
     views=(
         View(
             ("identification against gallery size",),
