@@ -105,6 +105,10 @@ class Study:
     #: Modules of galleries other than the whole one: ``drawn`` has ``RandomGalleries``
     #: (:class:`bioeval.evaluation.task_plan.DrawnGalleries`), ``mean`` has ``mean_over_galleries``.
     galleries: Mapping[str, str] = field(default_factory=dict)
+    #: Modules of counts that a tally file may hold, by the name of their class in it: each has
+    #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
+    #: what is wrong with some.
+    saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def within(self, package: str) -> Study:
@@ -129,7 +133,7 @@ class Study:
 
 
 #: What :func:`offered` finds by name.
-HOOKS = ("galleries",)
+HOOKS = ("galleries", "saved")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Galleries that are drawn, or several: a study evaluates them, or a message says that none does."""
+"""Galleries that are drawn, or several: a study evaluates them, or a message says none does."""
 
 from __future__ import annotations
 

@@ -57,6 +57,7 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
         ),
     ),
     galleries={"drawn": "drawing", "mean": "results"},
+    saved={"GalleryTally": "saved"},
     views=(
         View(
             ("identification against gallery size",),
