@@ -102,8 +102,8 @@ class Study:
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
-    #: Modules of galleries other than the whole one: ``drawn`` has ``RandomGalleries``
-    #: (:class:`bioeval.evaluation.task_plan.DrawnGalleries`), ``mean`` has ``mean_over_galleries``.
+    #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
+    #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
     galleries: Mapping[str, str] = field(default_factory=dict)
     #: Modules of counts that a tally file may hold, by the name of their class in it: each has
     #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
@@ -117,7 +117,7 @@ class Study:
         def full(offer: Any) -> Any:
             return replace(offer, home=f"{package}.{offer.home}")
 
-        hooks: Any = {
+        hooks: dict[str, Any] = {
             hook: {name: f"{package}.{home}" for name, home in getattr(self, hook).items()}
             for hook in HOOKS
         }

@@ -13,7 +13,7 @@ from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.task_plan import drawn_galleries
+from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for

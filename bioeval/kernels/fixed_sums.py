@@ -1,4 +1,4 @@
-"""Sums of chances as whole numbers, which the order of addition does not change."""
+"""Sums of chances as whole numbers, the same in any order of addition."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from bioeval.tallies.thresholds import to_user
 
 @dataclass(frozen=True)
 class RandomGalleries:
-    """Galleries drawn at random; see :class:`bioeval.evaluation.task_plan.DrawnGalleries`."""
+    """Galleries drawn at random; see :class:`bioeval.evaluation.drawn_galleries.DrawnGalleries`."""
 
     given: Any  # the option `gallery`
     drawn: Drawn
