@@ -129,6 +129,13 @@ class Study:
     shortcuts: tuple[str, ...] = ()
     stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
+    #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
+    #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
+    galleries: Mapping[str, str] = field(default_factory=dict)
+    #: Modules of counts that a tally file may hold, by the name of their class in it: each has
+    #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
+    #: what is wrong with some.
+    saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def stand_in(self, package: str) -> Study:
@@ -148,7 +155,7 @@ class Study:
 
 
 #: The modules of a study that :func:`offered` finds by a name.
-BY_NAME = ("counts", "tasks", "runners", "columns")
+BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
 
 
 @functools.cache

@@ -346,32 +346,6 @@ def seed_option(help: str, default: int | None = 0) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), default, name="random_state")
 
 
-def gallery_options(sampling: str) -> Callable[[F], F]:
-    """Return the options of searches in galleries that may be drawn, as `sampling` says."""
-    return option_group(
-        option(
-            "--thresholds",
-            "Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
-            ThresholdsOption(),
-        ),
-        ranks_option,
-        option(
-            "--ties",
-            "Rank of a mate among subjects with exactly the same score.",
-            ["pessimistic", "optimistic", "stable", "expected"],
-            "pessimistic",
-        ),
-        option(
-            "--impostors",
-            "Probes of non-mated searches.",
-            ["auto", "unenrolled", "leave-subject-out", "both"],
-            "auto",
-        ),
-        option("--sampling R", sampling, click.IntRange(1)),
-        seed_option("Random seed of the galleries.", default=None),
-    )
-
-
 #: Options of a confidence interval.
 interval_options = option_group(
     option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),

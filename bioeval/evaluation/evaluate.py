@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.base.study import doors
+from bioeval.base.study import doors, offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import (
@@ -271,8 +271,12 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    from bioeval.studies.galleries.results import mean_over_galleries
-
+    study = offered("galleries", "mean")
+    if study is None:
+        raise ProtocolError(
+            f"protocol {card.name} averages over several galleries, but no study that does is "
+            "installed; select one: scores.select(gallery=...)"
+        )
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
     found = {
@@ -283,7 +287,7 @@ def _evaluate_galleries(
     for node in next(iter(trees.values())).leaves:
         path = node.path.strip("/")
         of_each = {gallery: found[f"{gallery}/{path}"] for gallery in trees}
-        found[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
+        found[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
     return tree_of(found)
 
 

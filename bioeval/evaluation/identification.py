@@ -17,8 +17,9 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import AttemptsWithin, attempts_within
+from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlanner, runner_of, sampled_identification
+from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.blocks import (
     Block,
@@ -38,7 +39,6 @@ from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
@@ -203,18 +203,18 @@ def open_set(
     array([0., 0., 1.])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = parse_drawn(gallery, sampling, random_state)
+    drawn = drawn_galleries(gallery, sampling, random_state)
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
     targets = check_far_targets(far_targets)
     if (runner := runner_of(scores)) is not None:
-        if drawn.size or limits is not None or selectivity:
+        if drawn is not None or limits is not None or selectivity:
             scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
-    given = thresholds is not None and not drawn.size if selectivity is None else selectivity
-    if require_flag("selectivity", given) and drawn.size:
+    given = thresholds is not None and drawn is None if selectivity is None else selectivity
+    if require_flag("selectivity", given) and drawn is not None:
         raise ProtocolError(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
@@ -298,7 +298,7 @@ def closed_set(
     array([0.875, 1.   ])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = parse_drawn(gallery, sampling, random_state)
+    drawn = drawn_galleries(gallery, sampling, random_state)
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
@@ -308,18 +308,14 @@ def closed_set(
 def _identify(
     planner: TaskPlanner,
     task: OpenSet | ClosedSet,
-    drawn: Drawn,
+    drawn: DrawnGalleries | None,
     limits: IntervalOptions | None,
     progress: Progress | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
-    if drawn.size and limits is not None:
-        refuse_interval(limits.method)
-    plan = planner.identification(task, drawn)
-    job: Any = plan.job
-    options = plan.options
-    if drawn.repeats and job.form == "galleries":
-        return sampled_identification(job, options, drawn, progress), None
+    if drawn is not None:
+        return drawn.identification(planner, task, limits, progress), None
+    job, options = planner.identification(task)
     reader = planner.reader
     (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"

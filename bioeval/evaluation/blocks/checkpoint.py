@@ -26,8 +26,8 @@ from bioeval.base.version import __version__
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.galleries.random_galleries import FixedSums
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,

@@ -57,6 +57,8 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
         ),
     ),
     counts={"galleries": "results"},
+    galleries={"drawn": "drawing", "mean": "results"},
+    saved={"GalleryTally": "saved"},
     views=(
         View(
             ("identification against gallery size",),

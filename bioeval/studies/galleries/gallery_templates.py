@@ -449,8 +449,7 @@ def _remarks(
 def drawn_verification(
     scores: Scores,
     gallery: Any,
-    sampling: Any,
-    random_state: RandomState,
+    drawn: Drawn,
     templates: str,
     others: dict[str, Any],
     *,
@@ -464,7 +463,6 @@ def drawn_verification(
     Counts are expected counts, and operating points those of the expected curves; see
     :func:`bioeval.verification`, whose `others` may not be given.
     """
-    drawn = parse_drawn(gallery, sampling, random_state)
     require_choice("templates", templates, TEMPLATES)
     if templates == "single":
         raise DataError(

@@ -22,9 +22,9 @@ from bioeval.results.identification import (
     require_mated,
     role_of,
 )
+from bioeval.results.point_bounds import bounds_between, open_set_bounds
 from bioeval.results.query_means import QueryMean
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.studies.galleries.results import bounds_between, open_set_bounds
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.results import (
