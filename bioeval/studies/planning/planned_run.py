@@ -247,15 +247,16 @@ def _example(how: _How, templates: int) -> Callable[[], Scores]:
 def _seconds(how: _How, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
     """Return the processor time of an evaluation, measured at two sizes once all is compiled."""
     cells, seconds = [], []
+    made = []  # kept, so that each is in memory that is new to the process, as that of a run is
     with stage("measuring a short evaluation"):
         for templates in (MEASURED // 2, MEASURED):
             make, times = _example(how, templates), []
             for _ in range(3):
                 before = time.process_time()
-                scores = make()
-                evaluate(scores, protocol, auc=auc)
+                made.append(make())
+                evaluate(made[-1], protocol, auc=auc)
                 times.append(time.process_time() - before)
-            cells.append(math.prod(scores.shape))
+            cells.append(math.prod(made[-1].shape))
             seconds.append(min(times))
     each = (seconds[1] - seconds[0]) / max(cells[1] - cells[0], 1)
     if each <= 0:  # few probes, whose comparisons take no time beside the rest
