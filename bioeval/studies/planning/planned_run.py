@@ -160,7 +160,9 @@ def plan_run(
     item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
     each = max(2, min(round(n / people), 50))
     tiled = n * wide <= 4 * MOST_COLUMNS
-    how = _How((features, dtype, metric), each, None if square else m / n, distances, held, tiled)
+    how = _Measured(
+        (features, dtype, metric), each, None if square else m / n, distances, held, tiled
+    )
     rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
     working = estimated_bytes(int(m), int(n), int(genuine)) + kept * wide
     if features:
@@ -194,7 +196,7 @@ def _whole(name: str, value: Any, low: int) -> float:
     return float(math.floor(require_number(name, value, low=low, high=1e13)))
 
 
-class _How(NamedTuple):
+class _Measured(NamedTuple):
     """What is measured: the features of an embedding, its dtype and metric, and the rest.
 
     `share` is the number of probes over that of the gallery, None for all against all; `held`
@@ -209,7 +211,7 @@ class _How(NamedTuple):
     tiled: bool = True
 
 
-def _example(how: _How, templates: int) -> Callable[[], Scores]:
+def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
     """Return what makes scores like the planned ones, with a number of gallery templates."""
     features, dtype, metric = how.embeddings
     rng = np.random.default_rng(0)
@@ -244,7 +246,7 @@ def _example(how: _How, templates: int) -> Callable[[], Scores]:
     return lambda: Scores(values, *given[1::2], **meta)
 
 
-def _seconds(how: _How, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
+def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
     """Return the processor time of an evaluation, measured at two sizes once all is compiled."""
     cells, seconds = [], []
     made = []  # kept, so that each is in memory that is new to the process, as that of a run is
