@@ -206,7 +206,7 @@ class _Measured(NamedTuple):
     embeddings: tuple[int, str, MetricName]
     each: int
     share: float | None
-    distances: str
+    distances: Any  # the dtype of distances, or of the scores
     held: bool = False
     tiled: bool = True
 
