@@ -160,7 +160,9 @@ def plan_run(
     item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
     each = max(2, min(round(n / people), 50))
     tiled = n * wide <= 4 * MOST_COLUMNS
-    how = _How((features, dtype, metric), each, None if square else m / n, distances, held, tiled)
+    how = _Measured(
+        (features, dtype, metric), each, None if square else m / n, distances, held, tiled
+    )
     rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
     working = estimated_bytes(int(m), int(n), int(genuine)) + kept * wide
     if features:
@@ -194,7 +196,7 @@ def _whole(name: str, value: Any, low: int) -> float:
     return float(math.floor(require_number(name, value, low=low, high=1e13)))
 
 
-class _How(NamedTuple):
+class _Measured(NamedTuple):
     """What is measured: the features of an embedding, its dtype and metric, and the rest.
 
     `share` is the number of probes over that of the gallery, None for all against all; `held`
@@ -204,12 +206,12 @@ class _How(NamedTuple):
     embeddings: tuple[int, str, MetricName]
     each: int
     share: float | None
-    distances: str
+    distances: Any  # the dtype of distances, or of the scores
     held: bool = False
     tiled: bool = True
 
 
-def _example(how: _How, templates: int) -> Callable[[], Scores]:
+def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
     """Return what makes scores like the planned ones, with a number of gallery templates."""
     features, dtype, metric = how.embeddings
     rng = np.random.default_rng(0)
@@ -244,18 +246,19 @@ def _example(how: _How, templates: int) -> Callable[[], Scores]:
     return lambda: Scores(values, *given[1::2], **meta)
 
 
-def _seconds(how: _How, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
+def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
     """Return the processor time of an evaluation, measured at two sizes once all is compiled."""
     cells, seconds = [], []
+    made = []  # kept, so that each is in memory that is new to the process, as that of a run is
     with stage("measuring a short evaluation"):
         for templates in (MEASURED // 2, MEASURED):
             make, times = _example(how, templates), []
             for _ in range(3):
                 before = time.process_time()
-                scores = make()
-                evaluate(scores, protocol, auc=auc)
+                made.append(make())
+                evaluate(made[-1], protocol, auc=auc)
                 times.append(time.process_time() - before)
-            cells.append(math.prod(scores.shape))
+            cells.append(math.prod(made[-1].shape))
             seconds.append(min(times))
     each = (seconds[1] - seconds[0]) / max(cells[1] - cells[0], 1)
     if each <= 0:  # few probes, whose comparisons take no time beside the rest
