@@ -3,8 +3,8 @@
 In this order, and until the time is up:
 
 1. a test file: itself;
-2. a module: the examples in its docstrings, the test file of the same name, then the tests that use
-   a name imported from it;
+2. a module: the examples in its docstrings, the test file of the same name (of a study: in its
+   folder), then the tests that use a name imported from it;
 3. the tests that run over every format, plot, command, splitter, scalar or card, for one of these;
 4. the limits that every module keeps (imports, lengths; not how large the package is);
 5. tests that use one of its public names (``be.zoo``), or the name of the command or the card.
@@ -27,6 +27,7 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
 #: What lists all files of a folder, as tests use it.
 REGISTRIES = {
     "protocols": r"\bavailable\(",
+    "bioeval/studies": r"\bdoors\(",
     "bioeval/cli": r", COMMANDS\)|in COMMANDS:|set\(COMMANDS\)",
     "bioeval/partition": r"bp\.__all__",
     "bioeval/scores/formats": r"registry\.(FORMATS|written_formats)",
@@ -80,8 +81,12 @@ def near(file: Path) -> Iterator[tuple[str, Iterable[str]]]:
     if inside.suffix == ".py":
         module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
         yield "its examples", [f"tests/test_docstrings.py::test_examples[{module}]"]
-        same = [str(p.relative_to(ROOT)) for p in TESTS if p.stem == f"test_{file.stem}"]
-        yield "the same name", same
+        same = [p for p in TESTS if p.stem == f"test_{file.stem}"]
+        if inside.parts[:2] == ("bioeval", "studies") and len(inside.parts) > 3:
+            folder = ROOT / "tests" / "studies" / inside.parts[2]
+            same = [p for p in same if p.parent == folder]
+            yield "tests of the study", [str(p.relative_to(ROOT)) for p in folder.glob("test_*.py")]
+        yield "the same name", [str(p.relative_to(ROOT)) for p in same]
         for path in TESTS:
             if words := imported(path, module):
                 yield "imports it", tests_using(path, words)

@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
 # From the top down; each package may import what is listed below it.
 LAYERS = [
+    "studies",
     "cli",
-    "mot",
     "evaluation",
     "views",
     "stats",
@@ -36,6 +36,10 @@ LAYERS = [
 ]
 HEIGHT = {unit: -row for row, unit in enumerate(LAYERS)}
 FACADE = {"__init__", "__main__", "plot"}  # the public names, from every layer
+STUDIES = sorted(path.parent.name for path in PACKAGE.glob("studies/*/__init__.py"))
+
+# Imports of a study by the core, in all: none is the aim, and no new one comes.
+KNOTS = 100
 
 # What a kernel may know: arrays in, arrays out.
 KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
@@ -97,7 +101,7 @@ def complaints(path: Path, source: str) -> list[str]:
         where = f"bioeval/{path.relative_to(PACKAGE)}:{line}"
         if there not in HEIGHT:
             found.append(f"{where} imports {there!r} by way of the public names; name its module")
-        elif HEIGHT[there] > HEIGHT[here]:
+        elif HEIGHT[there] > HEIGHT[here] and there != "studies":
             found.append(f"{where} imports bioeval.{there}, which is a layer above it")
     return found
 
@@ -113,6 +117,28 @@ def test_imports_go_downward():
         if unit_of(path) in HEIGHT:
             found += complaints(path, path.read_text(encoding="utf-8"))
     assert not found, "\n".join(found)
+
+
+def test_the_core_knows_no_study():
+    """Late imports count, and those for the type checker; what studies offer is at their doors."""
+    knots = []
+    for path in modules():
+        if unit_of(path) == "studies":
+            continue
+        source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
+        for line, name in targets(path, source):
+            if name.startswith("bioeval.studies."):
+                knots.append(f"bioeval/{path.relative_to(PACKAGE)}:{line} {name}")
+    print(f"\nimports of a study by the core: {len(knots)} (at most {KNOTS})", end="")
+    assert len(knots) <= KNOTS, "\n".join(knots)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_door_is_plain_data(study):
+    """It imports what describes a study, and nothing of the study itself."""
+    path = PACKAGE / "studies" / study / "__init__.py"
+    names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
+    assert names and all(name.startswith("bioeval.base.study.") for name in names)
 
 
 def dotted(path: Path) -> str:
@@ -139,7 +165,7 @@ def test_no_circle_of_files():
 
 def test_intervals_know_no_scores_and_no_jobs():
     """They are given attempts by subject, subjects of probes, and tallies."""
-    for path in sorted((PACKAGE / "stats").glob("*.py")):
+    for path in [*(PACKAGE / "stats").glob("*.py"), *PACKAGE.glob("studies/*/intervals.py")]:
         source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
         names = {name.rpartition(".")[2] for _, name in targets(path, source)}
         unknown = {name for name in names if name.endswith(("Reader", "Job", "Scores"))}
@@ -147,7 +173,9 @@ def test_intervals_know_no_scores_and_no_jobs():
 
 
 @pytest.mark.parametrize(
-    "path", sorted((PACKAGE / "views" / "plots").glob("*.py")), ids=lambda path: path.stem
+    "path",
+    sorted([*(PACKAGE / "views" / "plots").glob("*.py"), *PACKAGE.glob("studies/*/plots.py")]),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_plots_compute_nothing(path):
     """They take results and pictures that are computed: no reader, no job, no sweep."""
@@ -156,17 +184,19 @@ def test_plots_compute_nothing(path):
     assert not {name for name in names if name.startswith(counting)}
 
 
-def test_the_package_is_six_words_and_little_else():
+def test_the_package_is_a_few_words_and_little_else():
     entries = {
         path.name
         for path in PACKAGE.iterdir()
         if not path.name.startswith("__") and path.name != "py.typed"
     }
-    assert entries == {*LAYERS, "plot.py"}
+    assert entries == {*LAYERS, "plot"}
 
 
 @pytest.mark.parametrize(
-    "path", sorted((PACKAGE / "kernels").glob("[!_]*.py")), ids=lambda path: path.stem
+    "path",
+    sorted([*(PACKAGE / "kernels").glob("[!_]*.py"), *PACKAGE.glob("studies/*/kernel.py")]),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_a_kernel_file_stands_alone(path):
     """numba's cache does not see a change in another file, so no compiled code is used of any."""

@@ -67,6 +67,7 @@ class View:
     home: str
     name: str = "blocks"  # of the function that yields blocks, or of the class
     dim: str = ""  # or a dimension that only these results have
+    of: str = ""  # or the class of results that are no datasets
     needs: str = ""  # a variable without which the result is shown as a task
     is_class: bool = False
     reworded: bool = True  # whether the class takes `reword`

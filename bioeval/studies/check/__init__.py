@@ -1,6 +1,6 @@
 """Doubts about data, before an evaluation: labels, copies, failures."""
 
-from bioeval.base.study import Command, Study
+from bioeval.base.study import Command, Study, View
 
 STUDY = Study(
     calls={"check_data": ("check_data",)},
@@ -20,4 +20,5 @@ bioeval check reid.npz --protocol market1501
 # Check tracks against their ground truth
 bioeval check gt.txt tracker.txt
 """,
+    views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,12 +81,6 @@ class DataCheck:
         counts = {name: len(self.of(name)) for name in reversed(SEVERITIES[1:])}
         parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
         return ", ".join(parts) or "nothing found"
-
-    def as_table(self, reword: Callable[[str], str]) -> Any:
-        """Return the table for rich to print."""
-        from bioeval.studies.check.tables import FindingsTable
-
-        return FindingsTable(self, reword)
 
     def _repr_html_(self) -> str:
         ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))

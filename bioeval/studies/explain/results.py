@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -349,12 +349,6 @@ class RowExplanation:
         names += [f"subject {self.subject}"] if self.subject else []
         return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
 
-    def as_table(self, _reword: Callable[[str], str]) -> Any:
-        """Return the table for rich to print."""
-        from bioeval.studies.explain.tables import ExplanationTable
-
-        return ExplanationTable(self)
-
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         given = ("probe", "name", "subject", "probes", "layout", "kind", "protocol", "system",
@@ -422,12 +416,6 @@ class StepByStep:
     def columns(self) -> dict[str, list[Any]]:
         """Return all entries of all rows as columns, for a table."""
         return columns_of(self.walks)
-
-    def as_table(self, _reword: Callable[[str], str]) -> Any:
-        """Return the table for rich to print."""
-        from bioeval.studies.explain.tables import StepsTable
-
-        return StepsTable(self)
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

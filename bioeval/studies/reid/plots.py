@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,6 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import DataError, counted
 from bioeval.results.words import threshold_text
-from bioeval.scores.matrix import Scores
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
 from bioeval.views.plots.systems import (
@@ -26,6 +25,9 @@ from bioeval.views.plots.systems import (
     pick,
     scalar,
 )
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

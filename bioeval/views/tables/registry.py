@@ -41,12 +41,23 @@ _VIEWS = tuple(view for view in _ALL if not view.whole)
 _WHOLE = tuple(view for view in _ALL if view.whole)
 
 
+def _of_class(results: Any) -> View | None:
+    """Return the view of results that are no datasets, by their class; None without one."""
+    name = type(results).__name__
+    return next((view for view in _VIEWS if view.of == name), None)
+
+
+def _shown(view: View, results: Any, reword: Reword) -> Any:
+    """Return results in the class of a view."""
+    table = getattr(importlib.import_module(view.home), view.name)
+    return table(results, reword) if view.reworded else table(results)
+
+
 def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
     """Return the tables of the results of a study, by name."""
-    shown = getattr(importlib.import_module(view.home), view.name)
     if view.is_class:
-        more = (reword,) if view.reworded else ()
-        return [shown(dataset, *more) for dataset in found.values()]
+        return [_shown(view, dataset, reword) for dataset in found.values()]
+    blocks = getattr(importlib.import_module(view.home), view.name)
     if len(found) == 1:
         only = next(iter(found.values()))
         name = next(iter(found)) or str(only.attrs.get(view.named_by, ""))
@@ -55,7 +66,7 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
         parts = [dict(found)] if view.several else [{"": x} for x in found.values()]
     words = words_of(next(iter(found.values())))
     translate = TermTranslator(words, view.rates)
-    return [StudyReport(shown(part), translate, reword, view.lines) for part in parts]
+    return [StudyReport(blocks(part), translate, reword, view.lines) for part in parts]
 
 
 def table_of(results: Any, reword: Reword = printable) -> Any:
@@ -66,8 +77,8 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
     DataError
         If `results` are something else.
     """
-    if hasattr(results, "as_table"):
-        return results.as_table(reword)
+    if (view := _of_class(results)) is not None:
+        return _shown(view, results, reword)
     if _is_summary(results):
         return _of_summary(results, reword)
     tables: list[Any] = []
@@ -90,7 +101,7 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     DataError
         If `results` are something else, or have no such measures.
     """
-    special = hasattr(results, "as_table") or _is_summary(results)
+    special = _of_class(results) is not None or _is_summary(results)
     groups = {} if special else {view: x for view, x in _grouped(results).items() if x}
     if all(view is None or view.in_rows for view in groups):
         found = {path: ds for group in groups.values() for path, ds in group.items()}

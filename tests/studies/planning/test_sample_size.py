@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.studies.planning import sample_size as planning
 
-STUDY = Path(__file__).parents[2] / "scripts" / "planning_study.py"
+STUDY = Path(__file__).parents[3] / "scripts" / "planning_study.py"
 
 
 def study():

@@ -97,7 +97,7 @@ def test_results_of_separate_files_have_a_mean():
 
 
 def test_the_page_on_galleries():
-    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "definitions.md").read_text(encoding="utf-8")
     section = page[page.index("## Several galleries") : page.index("## Operating points")]
     examples = doctest.DocTestParser().get_doctest(
         section.replace("```\n", "\n"), {"np": np, "be": be}, "galleries", "definitions.md", 0

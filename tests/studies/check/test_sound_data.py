@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-STUDY = Path(__file__).parents[2] / "scripts" / "coverage_checks.py"
+STUDY = Path(__file__).parents[3] / "scripts" / "coverage_checks.py"
 
 
 @pytest.fixture(scope="module")
