@@ -103,6 +103,7 @@ class Study:
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     needs: tuple[str, ...] = ()  # the other studies that it uses
+    heading: str = ""  # of the reference, unless that of its first command
 
     def within(self, package: str) -> Study:
         """Return it with the full names of its modules."""

@@ -41,4 +41,5 @@ STUDY = Study(
         ),
     ),
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
+    heading="Decide",
 )

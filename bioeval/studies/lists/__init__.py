@@ -5,4 +5,5 @@ from bioeval.base.study import Study
 STUDY = Study(
     calls={"results": ("top_k",), "scores": ("TopKScores",)},
     formats=("files",),
+    heading="Re-identification and tracking",
 )

@@ -5,4 +5,5 @@ from bioeval.base.study import Study, View
 STUDY = Study(
     calls={"summaries": ("summaries",)},
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
+    heading="Decide",
 )

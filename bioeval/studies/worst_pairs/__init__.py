@@ -15,4 +15,5 @@ STUDY = Study(
         ),
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
+    heading="Look into",
 )
