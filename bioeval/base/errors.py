@@ -16,7 +16,6 @@ is written in backticks, and :func:`renamed` is what puts a surface's words in i
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -230,6 +229,8 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     known = SYNONYMS.get(str(name).casefold())
     if known in by_folded:
         return f" Did you mean {by_folded[known]!r}?"
+    import difflib
+
     near = difflib.get_close_matches(str(name).casefold(), list(by_folded), n=1, cutoff=0.6)
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 

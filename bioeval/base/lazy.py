@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
-_OTHER_NAME = re.compile(r"^(\w+) = (\w+)$", re.MULTILINE)
+_IMPORT = r"^from (\S+) import (\([^)]*\)|.*)$"
+_OTHER_NAME = r"^(\w+) = (\w+)$"
 #: Where the names begin that studies offer; ``scripts/stub`` writes them.
 OF_STUDIES = "# Of the studies"
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -47,19 +47,22 @@ def lazy_names(
     its line :data:`OF_STUDIES` are for type checkers alone.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
-    stub = loader.get_data(f"{spec.origin}i").decode()
-    stub = stub.partition(OF_STUDIES)[0] if offered else stub
-    home_of = {
-        name: home
-        for home, names in _IMPORT.findall(stub)
-        for name in re.findall(r"(\w+) as ", names)
-    }
+
+    @functools.cache
+    def own() -> Offered:
+        stub = loader.get_data(f"{spec.origin}i").decode()
+        stub = stub.partition(OF_STUDIES)[0] if offered else stub
+        homes = {
+            name: home
+            for home, names in re.findall(_IMPORT, stub, re.MULTILINE)
+            for name in re.findall(r"(\w+) as ", names)
+        }
+        return Offered(homes, dict(re.findall(_OTHER_NAME, stub, re.MULTILINE)), {})
 
     @functools.cache
     def known() -> Offered:
         more = offered() if offered else Offered({}, {}, {})
-        other_names = dict(_OTHER_NAME.findall(stub)) | more.other_names
-        return Offered(home_of | more.homes, other_names, more.former)
+        return Offered(*(mine | theirs for mine, theirs in zip(own(), more, strict=True)))
 
     def names() -> list[str]:
         return sorted([*known().homes, *known().other_names])
@@ -69,7 +72,7 @@ def lazy_names(
             return sorted(known().homes)
         if name.startswith("__"):
             raise AttributeError(f"{package} has no {name!r}")
-        home = home_of.get(name) or known().homes.get(name)
+        home = own().homes.get(name) or known().homes.get(name)
         if home == package:
             return importlib.import_module(f"{package}.{name}")
         if home:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Needs = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Command:
     """A command, ``bioeval NAME``."""
 
@@ -33,7 +33,7 @@ class Command:
     home: str = "command"  # the module in which it is defined
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Plot:
     """One plot, ``be.plot.<name>``."""
 
@@ -59,7 +59,7 @@ def along(dim: str, *names: str) -> Needs:
     return {name: (dim,) for name in names}
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class View:
     """How the results of a study are shown: by blocks, or by a class of its own."""
 
@@ -84,7 +84,7 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, repr=False, eq=False)
 class Study:
     """What a study offers."""
 
@@ -105,20 +105,14 @@ class Study:
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
 
-    def within(self, package: str) -> Study:
-        """Return it with the full names of its modules."""
-
-        def full(offer: Any) -> Any:
-            return replace(offer, home=f"{package}.{offer.home}")
-
-        return replace(
-            self,
-            calls={f"{package}.{home}": names for home, names in self.calls.items()},
-            commands=tuple(map(full, self.commands)),
-            plots=tuple(map(full, self.plots)),
-            views=tuple(map(full, self.views)),
-            formats=tuple(f"{package}.{home}" for home in self.formats),
-        )
+    def stand_in(self, package: str) -> Study:
+        """Give its modules their full names; return it."""
+        offers: tuple[Command | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
+        for offer in offers:
+            offer.home = f"{package}.{offer.home}"
+        self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
+        self.formats = tuple(f"{package}.{home}" for home in self.formats)
+        return self
 
 
 @functools.cache
@@ -126,8 +120,14 @@ def doors() -> Mapping[str, Study]:
     """Return the door of each study, by the name of its folder, in alphabetical order."""
     import bioeval.studies as folder
 
+    names = [
+        entry.name
+        for place in folder.__path__
+        for entry in os.scandir(place)
+        if entry.is_dir() and not entry.name.startswith("_")
+    ]
     found = {}
-    for module in sorted(pkgutil.iter_modules(folder.__path__), key=lambda module: module.name):
-        package = f"{folder.__name__}.{module.name}"
-        found[module.name] = importlib.import_module(package).STUDY.within(package)
+    for name in sorted(names):
+        package = f"{folder.__name__}.{name}"
+        found[name] = importlib.import_module(package).STUDY.stand_in(package)
     return found

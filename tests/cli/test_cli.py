@@ -82,7 +82,7 @@ def test_version_and_help(capsys):
 
 
 def test_every_command_is_under_one_heading():
-    assert sorted(x for names in HEADINGS.values() for x in names) == sorted(COMMANDS)
+    assert sorted(x.name for commands in HEADINGS.values() for x in commands) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -146,7 +146,7 @@ def test_help_imports_no_numpy():
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["runn"], "no command 'runn'; expected one of run, .* Did you mean 'run'?"),
+        (["runn"], "no command 'runn'; expected one of example, .* Did you mean 'run'?"),
         (["run"], "Missing argument 'DATA'"),
         (["run", "--protcol", "x", "scores.npz"], "--protcol.*--protocol.*bioeval run --help"),
         (["run", "scores.npz", "--kind", "far"], "'far'"),
