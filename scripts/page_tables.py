@@ -1,7 +1,11 @@
 """Writes the tables of the pages that the code has: formats, fields of cards, variables, names.
 
-Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the
-pages with the tables.
+What belongs to a study is between two marks, ``<!-- studies -->`` and ``<!-- end of studies -->``,
+under the headings of ``bioeval --help``: the headings and the order come from the doors of the
+studies, and a study that is gone leaves nothing there.
+
+Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the pages with
+the tables.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from typing import Any
 
 from card_reference import reference
 
+from bioeval.base.study import Study, doors
+from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
 
@@ -86,17 +92,74 @@ def _says(form: str, text: str, base: str, found: dict[str, Any]) -> bool:
 
 
 def names(of: str, _: dict[str, Any]) -> str:
-    """Return the table of the public names of a module, such as ``bioeval.plot function``."""
+    """Return the table of the public names of a module, such as ``bioeval.plot function``.
+
+    Names of studies are not among them; see :func:`names_of_studies`.
+    """
     module, _, kind = of.partition(" ")
     package = importlib.import_module(module)
     rows = [("name", "what it does" if kind == "function" else "what it is"), ("---",) * 2]
     for name in sorted(package.__all__, key=str.lower):
         thing = getattr(package, name)
-        if callable(thing) and isinstance(thing, type) == (kind == "class"):
-            first = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-            plain = re.sub(r":\w+:`([^`]+)`", r"``\1``", first).replace("``", "`")
-            rows.append((f"`{module.replace('bioeval', 'be', 1)}.{name}`", plain))
+        of_study = str(getattr(thing, "__module__", "")).startswith("bioeval.studies.")
+        if callable(thing) and isinstance(thing, type) == (kind == "class") and not of_study:
+            rows.append(_named(module, name))
     return _table(rows)
+
+
+def _named(module: str, name: str) -> tuple[str, str]:
+    """Return the row of a public name, with the first paragraph of its docstring."""
+    thing = getattr(importlib.import_module(module), name)
+    first = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    plain = re.sub(r":\w+:`([^`]+)`", r"``\1``", first).replace("``", "`")
+    return f"`{module.replace('bioeval', 'be', 1)}.{name}`", plain
+
+
+def studies_by_heading() -> dict[str, dict[str, Study]]:
+    """Return the doors of the studies by name, under the headings of ``bioeval --help``."""
+    placed = []
+    for name, study in doors().items():
+        first = next(iter(study.commands), None)
+        heading, place = (first.heading, first.place) if first else (study.heading, 100)
+        placed.append((place, name, heading))
+    found: dict[str, dict[str, Study]] = {heading: {} for heading in HEADINGS}
+    for _, name, heading in sorted(placed):
+        found.setdefault(heading, {})[name] = doors()[name]
+    return {heading: studies for heading, studies in found.items() if studies}
+
+
+def names_of_studies() -> str:
+    """Return the calls and plots of each study, a table under each heading."""
+    parts = []
+    for heading, studies in studies_by_heading().items():
+        rows = [("name", "what it does or is"), ("---",) * 2]
+        for name, study in studies.items():
+            door = importlib.import_module(f"bioeval.studies.{name}")
+            rows.append((f"**{(door.__doc__ or '').splitlines()[0].rstrip('.')}**", ""))
+            rows += [_named("bioeval", x) for names in study.calls.values() for x in names]
+            rows += [_named("bioeval.plot", plot.name) for plot in study.plots]
+        parts.append(f"### {heading}\n\n{_table(rows)}\n")
+    return "".join(parts)
+
+
+#: The study that a section of a page belongs to.
+OF_STUDY = re.compile(r"<!-- (?:study: |variables: studies\.)(\w+)")
+
+
+def by_study(text: str) -> str:
+    """Put sections of a page, ``### TITLE``, in the order of their studies, under the headings."""
+    sections: dict[str, list[str]] = {}
+    for section in re.split(r"^(?=### )", text, flags=re.MULTILINE)[1:]:
+        study = OF_STUDY.search(section)
+        if study is None:
+            raise SystemExit(f"no <!-- study: NAME --> below {section.splitlines()[0]}")
+        own = re.sub(r"^## .*\n+", "", section, flags=re.MULTILINE).rstrip("\n")
+        sections.setdefault(study[1], []).append(f"{own}\n\n")
+    parts = []
+    for heading, studies in studies_by_heading().items():
+        own = "".join(section for name in studies for section in sections.get(name, ()))
+        parts.append(f"## {heading}\n\n{own}" if own else "")
+    return "".join(parts)
 
 
 def versions(extra: str, _: dict[str, Any]) -> str:
@@ -131,6 +194,10 @@ def filled(page: str) -> str:
     tables = {"variables": variables, "names": names, "versions": versions}
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
     above: dict[str, Any] = {}
+    region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
+    page = region.sub(
+        lambda found: f"{found[1]}\n{names_of_studies() if found[2] else by_study(found[3])}", page
+    )
     return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3], above)}", page)
 
 
@@ -151,7 +218,8 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
-    for page in (DOCS / "variables.md", DOCS / "api.md", DOCS / "install.md"):
+    for name in ("variables.md", "api.md", "plots.md", "install.md"):
+        page = DOCS / name
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

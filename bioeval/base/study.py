@@ -137,6 +137,7 @@ class Study:
     #: what is wrong with some.
     saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
+    heading: str = ""  # of the reference, unless that of its first command
 
     def stand_in(self, package: str) -> Study:
         """Give its modules their full names; return it."""

@@ -1,4 +1,7 @@
-"""A page of the site for each public name, and links to them from the tables of ``api.md``."""
+"""A page of the site for each public name, and links to them from the tables of ``api.md``.
+
+What pages have of studies is that of the studies that are there: see ``scripts/page_tables.py``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 from pathlib import Path
 
 import click
+import page_tables
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
@@ -27,9 +31,9 @@ class Commands(Directive):
         lines: list[str] = []
         for heading, commands in HEADINGS.items():
             lines += [f".. rubric:: {heading}", ""]
-            lines += [f"* :doc:`generated/bioeval-{x}`: {COMMANDS[x]}" for x in commands]
+            lines += [f"* :doc:`generated/bioeval-{x.name}`: {x.does}" for x in commands]
             lines += ["", ".. toctree::", "   :hidden:", ""]
-            lines += [f"   generated/bioeval-{x}" for x in commands] + [""]
+            lines += [f"   generated/bioeval-{x.name}" for x in commands] + [""]
         block = nodes.container()
         self.state.nested_parse(StringList(lines, source="commands"), 0, block)
         return block.children
@@ -101,14 +105,18 @@ def write_pages(app: Sphinx) -> None:
     """Write the page of each public name (autosummary reads sources, where no lazy name is)."""
     folder = Path(app.confdir) / "generated"
     folder.mkdir(exist_ok=True)
+    pages = {f"bioeval-{name}": command_page(name) for name in COMMANDS}
     for module in PUBLIC:
         for name, kind in names(module):
             title = name.replace("bioeval.", "be.", 1)
             inherited = ["   :inherited-members:"] * (name == "bioeval.Scores")
             page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", *inherited, ""]
-            _write_if_new(folder / f"{name}.rst", "\n".join(page))
-    for name in COMMANDS:
-        _write_if_new(folder / f"bioeval-{name}.rst", command_page(name))
+            pages[name] = "\n".join(page)
+    for name, text in pages.items():
+        _write_if_new(folder / f"{name}.rst", text)
+    for path in folder.glob("bioeval*.rst"):  # of names that are gone
+        if path.stem not in pages:
+            path.unlink()
 
 
 def _write_if_new(path: Path, text: str) -> None:
@@ -117,7 +125,9 @@ def _write_if_new(path: Path, text: str) -> None:
 
 
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Link the names in the tables of ``api.md`` to their pages, which the site lists under it."""
+    """Fill pages; link the names in the tables of ``api.md`` to their pages, listed under it."""
+    if docname in ("docs/api", "docs/plots", "docs/variables"):
+        source[0] = page_tables.filled(source[0])
     if docname == "docs/api":
         page = r"| [`be.\1`](generated/bioeval.\1.rst) "
         text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)

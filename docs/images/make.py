@@ -244,6 +244,49 @@ def row(path: Path) -> None:
     be.plot.save(be.explain(scores, "b1").plot(), path)
 
 
+def how_it_counts(path: Path) -> None:
+    """Twelve scores in cells, and the rates that the cells leave open, of how-it-counts.md."""
+    genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
+    impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
+    counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
+    blue, orange = look.colour(look.GENUINE), look.colour(look.IMPOSTOR)
+    _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True)
+    for ax in (above, below):
+        ax.spines[["top", "right"]].set_visible(False)
+        for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
+            ax.axvspan(*window, color=look.GRID, zorder=0, linewidth=0)
+        ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
+        ax.tick_params(labelsize=look.TICK_SIZE, colors=look.TEXT, labelbottom=True)
+    above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
+    height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
+    above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
+    above.vlines(genuine, 0, 2.25, color=blue, linewidth=2, label="genuine score")
+    for edge, count in zip(edges, counts, strict=False):
+        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=look.ink(orange))
+    above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
+    look.labelled(above, "", "Impostor scores in the cell")
+    lines = ["Cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"]
+    look.titled(above, "All impostor scores are counted, few are kept", lines)
+    KeyBelow(above)
+
+    accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
+    for low, high, first, last in zip(edges, edges[1:], accepted, accepted[1:], strict=False):
+        below.fill_between([low, high], first, last, color=orange, alpha=0.3, linewidth=1)
+    below.plot(edges, accepted, "s", color=orange, label="FAR, known at the edges of cells")
+    steps = np.concatenate([[0], genuine, [1]])
+    below.step(steps, [1, 0.5, 0, 0], where="post", color=blue, linewidth=1.8, label="FRR")
+    below.plot([0.4], [0.2], "o", color=look.TEXT, markersize=7, fillstyle="none")
+    below.annotate(
+        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=look.TEXT,
+        fontsize=look.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": look.QUIET},
+    )  # fmt: skip
+    below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
+    look.labelled(below, "Threshold (distance)", "Rate")
+    KeyBelow(below)
+    above.figure.subplots_adjust(hspace=0.5)
+    be.plot.save(above.figure, path, dpi=100)
+
+
 def benchmarks(path: Path) -> None:
     """Write benchmarks.png of benchmarks.md: recorded seconds by comparisons of each program."""
     found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
@@ -267,7 +310,7 @@ def benchmarks(path: Path) -> None:
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
-    one_or_all, eigenfaces, benchmarks,
+    one_or_all, eigenfaces, how_it_counts, benchmarks,
 )  # fmt: skip
 
 

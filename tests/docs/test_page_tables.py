@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import page_tables
 import pytest
 from pages import ROOT
 
 import bioeval as be
+from bioeval.base.study import doors
+from bioeval.views.plots.registry import PLOTS
 
 
-@pytest.mark.parametrize("name", ["variables.md", "api.md", "install.md"])
+@pytest.mark.parametrize("name", ["variables.md", "api.md", "plots.md", "install.md"])
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, "run: .venv/bin/python scripts/page_tables.py"
@@ -20,3 +24,25 @@ def test_every_public_name_is_on_the_page_of_calls():
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     known = [name for name in be.__all__ if callable(getattr(be, name))]
     assert [name for name in known if f"| `be.{name}` |" not in page] == []
+
+
+@pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md"])
+def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    rest = {study: door for study, door in doors().items() if study != "zoo"}
+    monkeypatch.setattr(page_tables, "doors", lambda: rest)
+    left = page_tables.filled(page)
+    gone = re.compile(r"be\.(plot\.)?zoo\b|studies\.zoo\.")
+    assert gone.search(page) and not gone.search(left)
+    assert all(f"# {heading}\n" in left for heading in ("Decide", "Look into", "Attacks"))
+    monkeypatch.setattr(page_tables, "doors", dict)
+    assert "Look into" not in page_tables.filled(page)
+
+
+def test_every_study_has_a_heading():
+    assert "" not in page_tables.studies_by_heading()
+
+
+def test_every_plot_is_in_the_gallery():
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    assert [name for name in PLOTS if f"be.plot.{name}(" not in page] == []

@@ -5,4 +5,5 @@ from bioeval.base.study import Study, View
 STUDY = Study(
     calls={"assured": ("check_claim",)},
     views=(View(("claim",), "assured", "claim_blocks"),),
+    heading="Decide",
 )

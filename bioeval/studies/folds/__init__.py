@@ -44,4 +44,5 @@ STUDY = Study(
     runners={"partition": "tasks"},
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
     needs=("assurance", "attacks", "calibration"),
+    heading="Decide",
 )

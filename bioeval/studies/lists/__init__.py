@@ -7,4 +7,5 @@ STUDY = Study(
     formats=("files",),
     runners={"top-k": "tasks"},
     needs=("reid",),
+    heading="Re-identification and tracking",
 )

@@ -7,4 +7,5 @@ STUDY = Study(
     shortcuts=("counted_together",),
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
     needs=("reid",),
+    heading="Decide",
 )

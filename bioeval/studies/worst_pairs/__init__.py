@@ -17,4 +17,5 @@ STUDY = Study(
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
     needs=("check",),
+    heading="Look into",
 )
