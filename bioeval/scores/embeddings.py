@@ -61,7 +61,7 @@ TILE, MOST_COLUMNS = 256, 1 << 17
 # Tiles on each side of a piece, which is multiplied at once; the least pieces a thread; scores of a
 # matrix, and features, for which it pays to find out whether pieces have the bits of tiles.
 PIECE, _PIECES = 2, 4
-_MANY_SCORES, _MOST_FEATURES = 1 << 24, 1 << 12
+_MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 
 # Columns of a tile that are transposed together.
 _STRIP = 32
