@@ -86,7 +86,6 @@ class View:
 
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
-    "compared": "(scores, card): the scores without what the study's part of a card leaves out",
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",
@@ -115,6 +114,20 @@ class Study:
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
+    #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
+    #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
+    counts: Mapping[str, str] = field(default_factory=dict)
+    #: Modules that plan a task of a card, by its section: each has ``plan``, ``compared`` and
+    #: ``CALLS`` (:class:`bioeval.evaluation.plan.Plan`).
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``evaluate`` runs all tasks of a card, by the section that asks for it, or by
+    #: the layout of the scores; a module of a layout also has ``open_set``.
+    runners: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
+    #: layout, by a column of their metadata.
+    columns: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
+    shortcuts: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def stand_in(self, package: str) -> Study:
@@ -126,7 +139,26 @@ class Study:
         self.formats = tuple(f"{package}.{home}" for home in self.formats)
         self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
         self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
+        self.shortcuts = tuple(f"{package}.{home}" for home in self.shortcuts)
+        for field_name in BY_NAME:
+            homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
+            setattr(self, field_name, homes)
         return self
+
+
+#: The modules of a study that :func:`offered` finds by a name.
+BY_NAME = ("counts", "tasks", "runners", "columns")
+
+
+@functools.cache
+def offered(what: str, name: str) -> Any:
+    """Return the module that a study offers under a name, None without one.
+
+    `what` is one of :data:`BY_NAME`, such as ``"counts"``, and `name` a form of counts.
+    """
+    homes = (getattr(study, what).get(name) for study in doors().values())
+    home = next(filter(None, homes), None)
+    return home and importlib.import_module(home)
 
 
 @functools.cache

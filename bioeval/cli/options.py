@@ -510,9 +510,9 @@ def read_system(
 
 def _require_mates(scores: Scores, file: Path) -> None:
     """Raise :class:`ProtocolError` where no subject of a square matrix has two templates."""
-    if scores.layout != "all-against-all" or not scores.labelled:
+    if scores.layout != "all-against-all" or not scores._labelled:
         return
-    if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:
+    if len(set(scores._codes.gallery.tolist())) == scores.shape[1]:
         from bioeval.scores.formats.format import ReadOptions
         from bioeval.scores.formats.registry import recognise
         from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern

@@ -16,8 +16,9 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.chosen_threshold import AttemptsWithin, attempts_within
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
+from bioeval.evaluation.task_plan import TaskPlanner, runner_of, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.blocks import (
     Block,
@@ -36,7 +37,6 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.counts import IdentificationTally
@@ -208,10 +208,10 @@ def open_set(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
     targets = check_far_targets(far_targets)
-    if are_lists(scores):
+    if (runner := runner_of(scores)) is not None:
         if drawn.size or limits is not None or selectivity:
-            scores.require_matrix()
-        return lists_open_set(scores, options, thresholds, targets)
+            scores._require_matrix()
+        return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
     given = thresholds is not None and not drawn.size if selectivity is None else selectivity
     if require_flag("selectivity", given) and drawn.size:
@@ -221,15 +221,6 @@ def open_set(
         )
     found, tally = _identify(planner, options, drawn, limits, progress)
     return _with_selectivity(found, scores, tally) if given else found
-
-
-def lists_open_set(
-    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
-) -> xr.Dataset:
-    """Return open-set identification of top-K lists, with bounds where they end."""
-    from bioeval.studies.lists.cut_lists import open_set_of_lists
-
-    return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
 
 @leaves_out_attacks
@@ -346,8 +337,6 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
-    from bioeval.tallies.judged import AttemptsWithin, attempts_within
-
     over, thresholds = ("threshold",), found["threshold"].values
     unit = "multi" if tally.rank_unit == "subject" else "single"
     fusion = tally.fusion if unit == "multi" else "min"

@@ -13,19 +13,19 @@ import xarray as xr
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import require_choice
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.study import offered
+from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import Scores
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, require_drawable
 from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     from bioeval.studies.galleries.random_galleries import GalleryJob
-    from bioeval.studies.reid.shared_mates import SharedRanksJob
-
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
@@ -41,10 +41,19 @@ def with_last_rank(task: Searches, given: int | None, gallery: int, section: str
     return task
 
 
+def runner_of(scores: Any) -> Any:
+    """Return the module of a study that evaluates scores of their layout; None of matrix and pairs.
+
+    It has the functions `evaluate` and `open_set`.
+    """
+    layout = scores.layout if isinstance(scores, Scores) else ""
+    return offered("runners", layout) if layout and layout not in LAYOUTS else None
+
+
 class TaskPlan(NamedTuple):
     """The job that counts one task, and the options of its result."""
 
-    job: VerificationJob | IdentificationJob | SharedRanksJob | GalleryJob
+    job: Any  # by whose `form` it is known
     options: dict[str, Any]
 
 

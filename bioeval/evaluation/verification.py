@@ -190,7 +190,7 @@ def verification(
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)
-    reader.scores = scores.held()  # operating points take a second sweep
+    reader.scores = scores._held()  # operating points take a second sweep
     if attempts is not None:
         from bioeval.scores.transactions import reader_of
 

@@ -95,13 +95,13 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         probes=np.flatnonzero(~rows) if rows.any() else None,
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
-    view.attacks_left_out = int(rows.sum()) + (
+    view._attacks_left_out = int(rows.sum()) + (
         0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
-    view.attacked = scores
-    view.remarks = (
-        *scores.remarks,
-        f"{counted(view.attacks_left_out, 'attack presentations')} left out (column {name!r}); "
+    view._attacked = scores
+    view._remarks = (
+        *scores._remarks,
+        f"{counted(view._attacks_left_out, 'attack presentations')} left out (column {name!r}); "
         "be.vulnerability (bioeval vulnerability) evaluates them",
     )
     return view

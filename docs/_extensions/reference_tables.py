@@ -104,7 +104,8 @@ def write_pages(app: Sphinx) -> None:
     for module in PUBLIC:
         for name, kind in names(module):
             title = name.replace("bioeval.", "be.", 1)
-            page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", ""]
+            inherited = ["   :inherited-members:"] * (name == "bioeval.Scores")
+            page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", *inherited, ""]
             _write_if_new(folder / f"{name}.rst", "\n".join(page))
     for name in COMMANDS:
         _write_if_new(folder / f"bioeval-{name}.rst", command_page(name))

@@ -418,9 +418,9 @@ class NamedArrays:
         """Say which labels are of no person, as the layout's own files do."""
         if self.options.names_arrays:
             return
-        for name in IDS_OF_NO_PERSON:
+        for name, attribute in IDS_OF_NO_PERSON.items():
             if name in self.file:
-                setattr(scores, name, as_ids(np.ravel(self.file.read(name)).tolist(), name))
+                setattr(scores, attribute, as_ids(np.ravel(self.file.read(name)).tolist(), name))
 
 
 # ---------------------------------------------------------------- what is missing

@@ -341,9 +341,9 @@ def _remarks(scores: Scores, found: Assured) -> list[str]:
             f"all attempts FAR is {100 * found.attempts:.3g} %, because people have unequal "
             "numbers of templates"
         )
-    if scores.is_derived:
+    if scores._is_derived:
         said.append(
-            f"the scores were derived from others ({scores.origin}); the assurance holds only if "
+            f"the scores were derived from others ({scores._origin}); the assurance holds only if "
             "nothing was fitted to these same people"
         )
     return said

@@ -102,7 +102,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
-        bona_fide.remarks, bona_fide.attacks_left_out = scores.remarks, 0
+        bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
     _require_targets(given, rows)
     return AttackedScores(bona_fide, given, species, bona, rows, notes)
 
@@ -191,7 +191,7 @@ def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
     """Raise :class:`DataError` where the target of an attack row is not enrolled."""
     if are_pairs(attacks):
         return
-    missing = ~np.isin(attacks.codes.probe, attacks.codes.gallery)
+    missing = ~np.isin(attacks._codes.probe, attacks._codes.gallery)
     if missing.any():
         i = int(np.argmax(missing))
         raise DataError(

@@ -365,7 +365,7 @@ class Calibrator(ScoreTransformer):
         raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
         origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        made.remarks = (*X.remarks, *self.remarks_)
+        made._remarks = (*X._remarks, *self.remarks_)
         return made
 
 

@@ -41,6 +41,7 @@ STUDY = Study(
             one_system=True,
         ),
     ),
+    runners={"partition": "tasks"},
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
     needs=("assurance", "attacks", "calibration"),
 )

@@ -347,7 +347,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not scores.knows_subjects
+    unknown = are_pairs(scores) and not scores._knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
@@ -586,7 +586,7 @@ def evaluate_folds(
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation.plan import compared_scores
 
-    attacked, scores = scores.attacked, compared_scores(scores, card)
+    attacked, scores = scores._attacked, compared_scores(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "

@@ -161,7 +161,7 @@ def _tested_attacks(
         within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
-    target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
+    target, enrolled = parts.attacks._codes.probe, parts.attacks._codes.gallery
     return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
 
@@ -487,7 +487,7 @@ class TrainedSystem:
         """Return the provenance of the results."""
         names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
-        origin = "" if scores is None else scores.origin
+        origin = "" if scores is None else scores._origin
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
@@ -529,7 +529,7 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        return "pairs" if are_pairs(self.first) and not self.first.knows_subjects else "subjects"
+        return "pairs" if are_pairs(self.first) and not self.first._knows_subjects else "subjects"
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -603,7 +603,7 @@ def evaluate_fitted(
         found[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
-            said.update(made.remarks)
+            said.update(made._remarks)
         if progress is not None:
             progress(done, len(places))
     assert about is not None  # a plan has a split

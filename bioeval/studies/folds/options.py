@@ -165,7 +165,7 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         # In every part: one part may have no probe who is not enrolled.
-        all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+        all_enrolled = bool(np.isin(scores._codes.probe, scores._codes.gallery).all())
         return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 

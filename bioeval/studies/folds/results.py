@@ -17,6 +17,7 @@ from bioeval.base.scalars import (
     RATES_OF,
     SEEN,
     Name,
+    rates_of,
 )
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
@@ -341,17 +342,8 @@ def _ratios(
             scalars = (*scalars, *SEEN)
         if f"{prefix}attack_attempts" in counts:
             scalars = (*scalars, *ATTACK_RATES)
-        for scalar in scalars:
-            if scalar.quotient:
-                above, below = (
-                    np.sum([counts[prefix + name] for name in names], axis=0)
-                    for names in scalar.quotient
-                )
-                ratios[prefix + scalar.name] = ratio(above, below)
-        for scalar in scalars:
-            if scalar.of_rates is not None:
-                far, frr = (ratios[prefix + name] for name in ("far", "frr"))
-                ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
+        part = {k[len(prefix) :]: n for k, n in counts.items() if k.startswith(prefix)}
+        ratios |= {prefix + name: x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
             genuine = counts[f"{prefix}genuine_attempts"][..., None]
             ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)

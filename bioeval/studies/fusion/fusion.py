@@ -217,8 +217,8 @@ class Fusion(ScoreTransformer):
             origin,
         )
         made.name = "fused"
-        own = (text for scores in systems.values() for text in scores.remarks)
-        made.remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
+        own = (text for scores in systems.values() for text in scores._remarks)
+        made._remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
         return made
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
@@ -287,7 +287,7 @@ def fuse(
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
         said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        fused.remarks = (*fused.remarks, said)
+        fused._remarks = (*fused._remarks, said)
     return fused
 
 
@@ -302,7 +302,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     found = {str(name): scores for name, scores in systems.items()}
     for name, scores in found.items():
         require_scores(scores, f"system {name!r}")
-        scores.require_matrix()
+        scores._require_matrix()
         if scores.kind not in VALUED:
             raise DataError(
                 f"system {name!r} has only the order within each row; expected "
@@ -326,7 +326,7 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
     a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
     if notes:
         a = copy(a)
-        a.remarks = (*a.remarks, *notes)
+        a._remarks = (*a._remarks, *notes)
     systems[first], systems[other] = a, b
 
 

@@ -56,6 +56,7 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
             {"gallery-templates": {}},
         ),
     ),
+    counts={"galleries": "results"},
     views=(
         View(
             ("identification against gallery size",),

@@ -299,7 +299,7 @@ def gallery_size(
     parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
-    if scores.enrolment_times is not None:
+    if scores._enrolment_times is not None:
         raise ProtocolError(
             "gallery sizes need one gallery, but these scores have a different gallery for each "
             "probe (exclude has not-enrolled); bioeval.over_time gives the sizes and rates over "

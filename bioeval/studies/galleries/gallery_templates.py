@@ -119,7 +119,7 @@ class _Request:
         parse_fusion(fusion)
         require_subjects(scores, "a gallery of some templates of each subject")
         require_values(scores, "a rate against the number of templates")
-        if scores.enrolment_times is not None:
+        if scores._enrolment_times is not None:
             raise ProtocolError(
                 "templates are drawn from one gallery, but these scores have a different gallery "
                 "for each probe (exclude has not-enrolled); leave not-enrolled out"

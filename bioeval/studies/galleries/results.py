@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,8 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.results.dataset import Variables, rate
+from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.results.dataset import Scalars, Variables, rate
 from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
@@ -30,6 +31,10 @@ from bioeval.studies.galleries.random_galleries import (
 )
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+
+if TYPE_CHECKING:
+    from bioeval.scores.blocks import BlockReader
+    from bioeval.stats.options import IntervalOptions
 
 #: Rates that are averaged, where the results have them.
 _MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
@@ -340,3 +345,21 @@ def bounds_between(
     high = float(min(far[crossed], frr[crossed - 1]))
     last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
     return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]
+
+
+def dataset(tally: GalleryTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result of expected counts; `node` is ``"open_set"`` or ``"closed_set"``."""
+    make = open_set_expected if node == "open_set" else closed_set_expected
+    return make(tally, **options)
+
+
+def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result of some counts."""
+    return Scalars.of_dataset(dataset(tally, node, options))
+
+
+def with_intervals(
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+) -> xr.Dataset:
+    """Return the result with a warning that it has no confidence intervals."""
+    return noted(dataset, "means over drawn galleries have no confidence intervals")

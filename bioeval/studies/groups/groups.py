@@ -202,11 +202,11 @@ def by_group(
             "random_state": random_state,
         }  # fmt: skip
         require_scores(scores)
-        scores.require_matrix()
+        scores._require_matrix()
         require_subjects(scores, "identification by group")
         column = probe_column(scores, group, "group")
-        labels, places = _groups_of_subjects(scores.codes.probe, scores.codes.values, column)
-        places = places[scores.codes.probe]
+        labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)
+        places = places[scores._codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
@@ -257,7 +257,7 @@ def _subjects(scores: Scores) -> Codes:
         require_pair_subjects(scores, "verification by group")
         return codes_of_pairs(scores)
     require_subjects(scores, "verification by group")
-    return scores.codes
+    return scores._codes
 
 
 def _groups_of_subjects(

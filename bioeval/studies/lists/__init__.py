@@ -5,5 +5,6 @@ from bioeval.base.study import Study
 STUDY = Study(
     calls={"results": ("top_k",)},
     formats=("files",),
+    runners={"top-k": "tasks"},
     needs=("reid",),
 )

@@ -146,7 +146,7 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        found.append(np.stack([pilot.codes.probe[row], *ids, value > limit]))
+        found.append(np.stack([pilot._codes.probe[row], *ids, value > limit]))
     subject, left, right, wrong = np.concatenate(found, axis=1)
     tables = []
     for who in np.unique(subject):
@@ -351,7 +351,7 @@ def sample_size(
                     f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
                     "the plan is for as many as in the pilot"
                 )
-            templates = max(2, round(pilot.shape[1] / len(np.unique(pilot.codes.gallery))))
+            templates = max(2, round(pilot.shape[1] / len(np.unique(pilot._codes.gallery))))
     sizes = np.array(_sizes(templates))
     variables: Variables = {"value": basis.value}
     variables |= _subjects(basis, sizes, each, width, confidence, assurance)

@@ -5,7 +5,6 @@ from bioeval.base.study import Command, Plot, Study, View, along
 STUDY = Study(
     calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
-    hooks={"compared": "reid.compared"},
     commands=(
         Command(
             "gom",
@@ -49,6 +48,9 @@ bioeval gom lists.npz --normalize 0,2
             {"precision-recall": {}},
         ),
     ),
+    counts={"reid": "tasks", "gom": "tasks"},
+    tasks={"reid": "tasks", "gom": "tasks"},
+    columns={"camera": "convention"},
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
     needs=("lists",),
 )

@@ -14,13 +14,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
-from bioeval.base.scalars import MATCH_SUMS
 from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.galleries.random_galleries import FixedSums, GalleryTally
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.sites.folded import (
     VALUE_BINS,
     FoldedIdentification,
@@ -28,6 +28,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
 )
 from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_arrays
+from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing
 from bioeval.studies.sites.template_digests import CountedProbes
 from bioeval.tallies.counts import (
@@ -259,7 +260,7 @@ _OPTIONS = {
 }
 
 #: Means over queries that a folded tally may hold.
-FOLDED_MEANS = {"mean_ap", *MATCH_SUMS, "mrep", "mvp", "mfr"}
+_MEANS = {*FOLDED_MEANS, "mrep", "mvp", "mfr"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
@@ -479,7 +480,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
         return "the thresholds are not an increasing list of numbers"
     if not _array(ranks, "i") or not _rises(ranks, strictly=True) or (ranks < 1).any():
         return "the ranks are not an increasing list of numbers"
-    right = isinstance(measures, tuple) and {*measures} <= FOLDED_MEANS and len(measures) > 0
+    right = isinstance(measures, tuple) and {*measures} <= _MEANS and len(measures) > 0
     right = right and isinstance(tally.rules, str) and isinstance(tally.merged, bool)
     if not right or not all(map(_whole, (tally.queries, tally.open_queries, tally.skipped))):
         return "the options and numbers it was folded with are damaged"

@@ -315,7 +315,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
 
     A fused score must be that of the nearest template, and every rank a whole number.
     """
-    if plan.retrieval or plan.gom or card.galleries or plan.scores is not view:
+    if plan.searches or card.galleries or plan.scores is not view:
         return None
     jobs: list[Any] = [task.job for task in plan.tasks.values()]
     for job in jobs:

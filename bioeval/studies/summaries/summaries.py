@@ -134,7 +134,7 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
     view = scores.select()
     for task in filter(None, tasks):
-        view.junk_ids = (*view.junk_ids, *task.junk_ids)
+        view._junk_ids = (*view._junk_ids, *task.junk_ids)
         view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
     return view
 
@@ -186,7 +186,7 @@ def _sides(scores: Scores, one: Any, turned: bool) -> tuple[Any, Any]:
         return named
     if isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one)):
         return (one[1], one[0]) if turned else (one[0], one[1])
-    return scores.sides_of_one(one)
+    return scores._sides_of_one(one)
 
 
 def _given(scores: Scores, partitions: Any) -> list[Any]:
@@ -205,7 +205,7 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
 
 def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
     """Yield the rows and the columns of each partition of a splitter."""
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):

@@ -318,7 +318,7 @@ def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
 def _has_zero(scores: Scores, zero: bool | None) -> bool:
     """Whether the scores are distances with a natural zero."""
     if zero is None:
-        computed = _METRICS.search(scores.origin) and not scores.is_derived
+        computed = _METRICS.search(scores._origin) and not scores._is_derived
         return scores.kind == "distance" and bool(computed)
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero

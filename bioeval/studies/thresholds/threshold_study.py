@@ -388,7 +388,7 @@ class _Counts:
             return ""
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
-        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
 
 
 def _comparisons(
@@ -551,7 +551,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     pairs = not _by_people(scores)
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if task == "open_set":
-        number, what = len(np.unique(scores.codes.probe)), "subject of probe"
+        number, what = len(np.unique(scores._codes.probe)), "subject of probe"
     if number == 1:
         raise DataError(
             f"there is only one {what}; expected at least one to train on and one to test"
@@ -682,8 +682,8 @@ def searches_of_people(scores: Scores) -> Scores:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    people = scores.probe_people >= 0
-    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
+    people = scores._probe_people >= 0
+    if np.isin(scores._codes.probe, scores._codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
     return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
@@ -707,9 +707,9 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        enrolled = np.unique(scores.codes.gallery)
-        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
-        self.person = scores.codes.probe
+        enrolled = np.unique(scores._codes.gallery)
+        self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
+        self.person = scores._codes.probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]

@@ -606,7 +606,7 @@ def test_streamed_embeddings_and_parts_give_the_same(tmp_path):
     x, labels = rng.normal(size=(90, 8)), np.repeat(np.arange(30), 3)
     whole = be.Scores.from_embeddings(x, labels, metric="l2")
     streamed = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=1)
-    assert streamed.streams
+    assert streamed._streams
     given_ = {"gallery": "single", "thresholds": [2.0, 3.0, 4.0]}
     a, b = be.open_set(whole, **given_), be.open_set(streamed, **given_)
     np.testing.assert_allclose(a.dir, b.dir, atol=1e-12)
