@@ -86,7 +86,6 @@ class View:
 
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
-    "compared": "(scores, card): the scores without what the study's part of a card leaves out",
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",

@@ -11,7 +11,6 @@ from rich.console import Group
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
-from bioeval.base.study import hooks
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
@@ -165,14 +164,13 @@ class Evaluation:
             for name, columns in more.columns().items():
                 write_csv(folder / name, columns)
         if formats:
-            from bioeval.evaluation.plan import resolve_card
+            from bioeval.evaluation.plan import kept_by_studies, resolve_card
             from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save import save_all
 
             compared = self.scores
-            if compared.layout != "top-k":
-                for left in hooks("compared"):  # what the results are over
-                    compared = left(compared, resolve_card(compared, self.protocol))
+            if compared.layout != "top-k":  # those that the results are over
+                compared = kept_by_studies(compared, resolve_card(compared, self.protocol))
             save_all(self.shown, plotted(compared), folder, formats, tell=tell)
             for more in self.more:
                 more.draw(folder, formats, tell)

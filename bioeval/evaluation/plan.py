@@ -415,9 +415,16 @@ def _column_warnings(scores: Scores) -> list[str]:
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return the scores without the comparisons that any part of a protocol leaves out."""
     card = resolve_card(scores, protocol)
-    for left in hooks("compared"):
-        scores = left(scores, card)
-    return compared_scores(scores, card)
+    return compared_scores(kept_by_studies(scores, card), card)
+
+
+def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
+    """Return the scores without the comparisons that tasks of studies in a card leave out."""
+    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _OWN_TASKS}
+    scores = with_exclusions(scores, card) if homes else scores
+    for home in homes:
+        scores = home.compared(scores, card)
+    return scores
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

@@ -71,15 +71,13 @@ def test_without_pages_a_page_is_refused(without, tmp_path):
     assert found.exit_code == 2 and "this installation writes no pages" in found.output
 
 
-def test_without_re_identification_its_convention_leaves_nothing_out(without):
+def test_a_protocol_leaves_out_what_its_tasks_do():
     from bioeval.evaluation.plan import compared
 
     camera = {"camera": [1, 1, 2]}
     scores = be.Scores([[1.0, 2, 3]], [7], [7, 8, 7], probe_meta={"camera": [1]},
                        gallery_meta=camera)  # fmt: skip
-    assert compared(scores, "market1501").read_mask(0, 1).tolist() == [[0, 1, 2]]
-    without("reid")
-    assert not compared(scores, "market1501").has_mask
+    assert compared(scores, "market1501")._read_mask(0, 1).tolist() == [[0, 1, 2]]
 
 
 def test_images_of_worst_pairs_go_with_plots(tmp_path):

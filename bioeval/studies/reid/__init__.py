@@ -5,7 +5,6 @@ from bioeval.base.study import Command, Plot, Study, View, along
 STUDY = Study(
     calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
-    hooks={"compared": "reid.compared"},
     commands=(
         Command(
             "gom",

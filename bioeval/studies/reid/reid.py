@@ -562,11 +562,6 @@ def apply_convention(
     return kept_scores(with_exclusions(scores, convention), rules)
 
 
-def compared(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without what the convention of a card, if it has one, leaves out."""
-    return scores if card.reid is None and card.gom is None else apply_convention(scores, card)
-
-
 # The columns of the paper after CMC(1).
 _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 
