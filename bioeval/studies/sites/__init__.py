@@ -64,5 +64,5 @@ bioeval merge north.tally south.tally --union-of-galleries
         "extend": "count all scores again: bioeval tally DATA --out FILE",
         "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
     },
-    needs=("check", "galleries", "lists", "reid"),
+    needs=("check", "lists", "reid"),
 )
