@@ -27,16 +27,19 @@ from bioeval.evaluation.rates_at import at as at
 from bioeval.evaluation.verification import verification as verification
 from bioeval.protocol import Protocol as Protocol
 from bioeval.scores.formats import load as load, save as save
+from bioeval.scores.image_names import parse_names as parse_names
 from bioeval.scores.matrix import Scores as Scores
 from bioeval.scores.pairs import PairScores as PairScores
 from bioeval.scores.simulation.scores_of_people import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )
+from bioeval.scores.top_k import TopKScores as TopKScores
 from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 
 # isort: split
 # Of the studies, as their doors offer them; written by scripts/stub.
+from bioeval.studies.assurance.assured import check_claim as check_claim
 from bioeval.studies.attacks.morphing import morphing as morphing
 from bioeval.studies.attacks.pad import pad as pad
 from bioeval.studies.attacks.vulnerability import vulnerability as vulnerability
@@ -56,18 +59,15 @@ from bioeval.studies.galleries.gallery_size import gallery_size as gallery_size
 from bioeval.studies.galleries.gallery_templates import gallery_templates as gallery_templates
 from bioeval.studies.groups.groups import by_group as by_group
 from bioeval.studies.lists.results import top_k as top_k
-from bioeval.studies.lists.scores import TopKScores as TopKScores
 from bioeval.studies.page.page import report as report
 from bioeval.studies.planning.planned_run import plan_run as plan_run
 from bioeval.studies.planning.sample_size import sample_size as sample_size
 from bioeval.studies.planning.workload import workload as workload
 from bioeval.studies.quality.error_discard import error_discard as error_discard
-from bioeval.studies.reid.image_names import parse_names as parse_names
 from bioeval.studies.reid.reid import apply_convention as apply_convention, gom as gom, reid as reid
 from bioeval.studies.sites.protocol_tally import Tally as Tally
 from bioeval.studies.sites.tally import tally as tally
 from bioeval.studies.summaries.summaries import summaries as summaries
-from bioeval.studies.thresholds.assured import check_claim as check_claim
 from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time

@@ -11,7 +11,7 @@ from coverage_checks import euclidean
 
 import bioeval as be
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.thresholds.assured import assured_threshold
+from bioeval.studies.assurance.assured import assured_threshold
 
 TEMPLATES, DIMENSIONS, WITHIN = 4, 16, 0.6
 CONFIDENCE = 0.95

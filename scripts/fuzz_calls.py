@@ -200,7 +200,7 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                     if made and not way.startswith("_") and way in vars(item):
                         found[f"{prefix}{name}.{way}"] = getattr(item, way)
     for name, method in inspect.getmembers(given["square"], inspect.ismethod):
-        if not name.startswith(("_", *_OF_KERNELS)):
+        if not name.startswith("_"):
             found.setdefault(f"Scores.{name}", method)
     return found
 
@@ -213,9 +213,6 @@ ALWAYS: dict[str, dict[str, Any]] = {
     "sample_size": {"frr": 0.05, "icc": 0.1}, "gallery_size": {"max_rank": 2},
     "load": {"kind": "distance"},
 }  # fmt: skip
-
-# Methods of scores that read cells for the kernels, which check nothing.
-_OF_KERNELS = ("read_", "mate_cells", "excluded", "require_", "is_", "as_part_of")
 
 
 class Late(BaseException):

@@ -127,7 +127,7 @@ def resumed(layout: str) -> Any:
         if len(seen) == 2:
             raise Stop
 
-    folder, found = Path(f"checkpoint-{layout}"), scores(layout, "float32").within("25 MiB")
+    folder, found = Path(f"checkpoint-{layout}"), scores(layout, "float32")._within("25 MiB")
     options = {"thresholds": OWN, "checkpoint": folder, **OPTIONS}
     with contextlib.suppress(Stop):
         golden.be().tally(found, progress=stop, **options)
@@ -172,7 +172,7 @@ def cases() -> None:
             for size in ("25 MiB", "30 MiB"):
                 case(
                     f"large/{layout} {form} within {size}",
-                    lambda x=layout, y=form, z=size: evaluated(scores(x, y).within(z)),
+                    lambda x=layout, y=form, z=size: evaluated(scores(x, y)._within(z)),
                 )
         case(
             f"large/{layout} own thresholds",

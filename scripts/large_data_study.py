@@ -124,18 +124,18 @@ def peak(kind: str, folder: Path, size: int, limit: str, task: str) -> dict[str,
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = status("VmRSS")
-    scores = opened(kind, folder, size).within(limit)
+    scores = opened(kind, folder, size)._within(limit)
     run(scores)
     return {"peak": status("VmHWM") - before, "before": before}
 
 
 def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
     """Return the times of a sweep that reads and counts, and of both alone."""
-    scores = opened(kind, folder, size).within(limit)
+    scores = opened(kind, folder, size)._within(limit)
     reader = BlockReader(scores)
     step = reader.rows_per_block()
-    base = scores.base.array if scores.is_stored else scores.base
-    held = be.Scores(np.array(base[:]), labels_of(size)).within(limit)
+    base = scores._base.array if scores._is_stored else scores._base
+    held = be.Scores(np.array(base[:]), labels_of(size), memory_limit=limit)
 
     def read() -> None:
         for low in range(0, size, step):

@@ -16,7 +16,7 @@ from bioeval.base.lazy import OF_STUDIES
 from bioeval.base.study import doors
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
-TOP, PLOTS = PACKAGE / "__init__.pyi", PACKAGE / "plot" / "__init__.pyi"
+TOP, PLOTS, STATS = (PACKAGE / folder / "__init__.pyi" for folder in ("", "plot", "stats"))
 
 
 def imports(offered: Iterable[tuple[str, str]]) -> str:
@@ -44,10 +44,20 @@ def plots_of_studies() -> str:
     return imports((plot.home, name) for plot in plots for name in (plot.display, plot.name))
 
 
+def stats_of_studies() -> str:
+    """Return the statistics of the studies."""
+    offered = [item for study in doors().values() for item in study.stats.items()]
+    return imports((home, name) for home, names in offered for name in names)
+
+
 def stubs() -> dict[Path, str]:
     """Return the text of each stub, as a formatter leaves it."""
     found = {}
-    for path, offered in ((TOP, calls_of_studies()), (PLOTS, plots_of_studies())):
+    for path, offered in (
+        (TOP, calls_of_studies()),
+        (PLOTS, plots_of_studies()),
+        (STATS, stats_of_studies()),
+    ):
         own = path.read_text(encoding="utf-8").partition(OF_STUDIES)[0]
         text = f"{own}{OF_STUDIES}, as their doors offer them; written by scripts/stub.\n{offered}"
         for command in (["check", "--fix"], ["format"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import pkgutil
 
 import click
@@ -11,6 +12,7 @@ import pytest
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.lazy_group import REMOVED_OPTIONS, root
+from bioeval.scores.labelled_matrix import FORMER
 
 # The public names of version 0.2.0; one that goes leaves an error that names what does its work.
 NAMES = {
@@ -114,6 +116,76 @@ def test_names_for_few_are_in_their_modules_and_warn_at_the_top(name):
         found = getattr(be, name)
     assert found is getattr(importlib.import_module(place), name)
     assert caught[0].filename == __file__ and name not in vars(be)
+
+
+SCORES = """
+    from_embeddings from_pairs at_pairs
+    values shape dtype kind name layout subjects probe_labels gallery_labels probe_ids gallery_ids
+    probe_meta gallery_meta distractor_ids mask nan fingerprint
+    select exclude excluding with_mask with_values
+"""
+
+
+def some_scores() -> list[be.Scores]:
+    square = be.simulate(5, 2)
+    people, names = [["a", "a"], ["a", "b"]], [["p", "q"], ["q", "r"]]
+    pairs = be.Scores.from_pairs([0.1, 0.8], [1, 0], templates=names, subjects=people)
+    return [square, pairs, be.TopKScores([[1, 0]], ["a"], ["a", "b"], distances=[[1.0, 2.0]])]
+
+
+def test_scores_show_few_names():
+    square, pairs, lists = (
+        {x for x in (*dir(scores), *vars(scores)) if x[0] != "_"} for scores in some_scores()
+    )
+    of_pairs, of_lists = pairs - square, lists - square
+    print(*(f"{len(x)}: {' '.join(sorted(x))}" for x in (square, of_pairs, of_lists)), sep="\n")
+    assert square == {*SCORES.split()}
+    assert len(square) <= 26 and len(of_pairs) <= 8 and len(of_lists) <= 8
+    assert not square & {*FORMER}
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_former_names_of_scores_work_with_a_warning(which):
+    scores = some_scores()[which]
+    former = {x for x in FORMER if f"_{x}" in dir(scores)}
+    of_pairs = {"pair_codes", "templates", "attempts", "examined", "knows_subjects", "pieces"}
+    of_pairs |= {"taking", "with_sides_exchanged"}
+    lacks = of_pairs | {"listed_distances"}, {"codes", "listed_distances"}, {*of_pairs, "codes"}
+    assert {*FORMER} - former <= lacks[which] and not former & {*dir(scores)}
+    for name in former:
+        expected = what_is(scores, f"_{name}")
+        with pytest.warns(FutureWarning, match=rf"Scores\.{name} is now .*; the") as caught:
+            assert what_is(scores, name) == expected
+        assert FORMER[name] in str(caught[0].message)
+        assert [x.filename for x in caught] == [__file__]
+
+
+def what_is(scores: be.Scores, name: str) -> str:
+    try:
+        return repr(getattr(scores, name))
+    except (AttributeError, be.ProtocolError) as error:  # of no matrix
+        assert scores.layout in ("pairs", "top-k")
+        return repr(error)
+
+
+def test_a_former_name_of_scores_may_be_set_and_another_is_an_error():
+    scores = be.simulate(5, 2)
+    with pytest.warns(FutureWarning, match=r"Scores\.origin is now results") as caught:
+        scores.origin = "a net"
+    assert caught[0].filename == __file__
+    assert scores._origin == "a net" and "origin" not in vars(scores)
+    with pytest.warns(FutureWarning, match=r"Scores\.within is now memory_limit= of"):
+        assert scores.within("100 MiB")._memory_limit == 100 << 20
+    with pytest.raises(AttributeError, match="'Scores' object has no attribute 'strems'"):
+        scores.strems  # noqa: B018
+    assert not hasattr(scores, "_strems")
+    assert pickle.loads(pickle.dumps(scores)).select([1, 0]).shape == (2, 2)
+
+
+def test_an_error_within_a_property_of_scores_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(be.Scores, "values", property(lambda self: self.mask.no_such_name))
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'no_such_name'"):
+        be.simulate(5, 2).values  # noqa: B018
 
 
 def test_new_names_of_former_ones_are_public():

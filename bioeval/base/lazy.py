@@ -1,4 +1,4 @@
-"""Names of a package: names imported at first use, and former names."""
+"""Names of a package, imported at first use, and former names of packages and classes."""
 
 from __future__ import annotations
 
@@ -107,9 +107,35 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     if not all(map(str.isidentifier, found.split("."))):
         raise RemovedNameError(f"{package}.{name} was removed; {found}")
     new = found if "." in found else f"{package}.{found}"
-    text = f"{package}.{name} is now {new}; the former name will be removed"
-    warnings.warn(text, FutureWarning, stacklevel=3)
+    _warn_of_former(f"{package}.{name}", new, 4)
     return found
+
+
+def _warn_of_former(name: str, new: str, stacklevel: int) -> None:
+    text = f"{name} is now {new}; the former name will be removed"
+    warnings.warn(text, FutureWarning, stacklevel=stacklevel)
+
+
+def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Callable[..., None]]:
+    """Return ``__getattr__`` and ``__setattr__`` of a class with attributes that became private.
+
+    What was ``name`` is now ``_name``; `former` says what takes its place. The former names work
+    with a warning, for two minor versions.
+    """
+
+    def now(owner: Any, name: str) -> str:
+        if name not in former or f"_{name}" not in dir(owner):
+            return name
+        _warn_of_former(f"{type(owner).__name__}.{name}", former[name], 4)
+        return f"_{name}"
+
+    def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises
+        return object.__getattribute__(self, now(self, name))
+
+    def to_name(self: Any, name: str, value: Any) -> None:
+        object.__setattr__(self, now(self, name) if name in former else name, value)
+
+    return of_name, to_name
 
 
 def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

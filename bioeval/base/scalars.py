@@ -8,10 +8,10 @@ partitions read it here: a new scalar is one entry in this file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ ISO_NAMES = {
 }
 
 #: The results that may have a scalar.
-RESULTS = ("task", "comparison", "folds", "repeats")
+RESULTS = ("task", "comparison", "folds", "repeats", "gom")
 
 
 @dataclass(frozen=True)
@@ -67,20 +67,15 @@ class Name:
 class Scalar(Name):
     """A number of a result: its meaning, its computation and its presentation.
 
-    It is computed in one of four ways: the attribute `name` of the operating points, a quotient
-    of counts (`quotient`), a function of FAR and FRR (`of_rates`), which must be monotone in
-    each, or a mean over queries of a sum over their matches (`of_match`). The results that have it:
-    ``"folds"`` at the threshold of each fold, ``"repeats"`` at each threshold of the grid,
-    ``"task"`` and ``"comparison"`` at the operating points.
+    It is computed in one of three ways: the attribute `name` of the operating points, a quotient
+    of counts (`quotient`), or a function of FAR and FRR (`of_rates`), which must be monotone in
+    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` and
+    ``"task"`` at each threshold, or, of a number of the task, once; ``"comparison"`` as a number.
     """
 
     name: str  # of the variable in datasets, JSON and CSV
     quotient: Quotient | None = None  # of a rate at one threshold
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    #: Of a mean over queries: what a match adds to its query, from its place among the matches, its
-    #: rank and the number of matches. It must not rise with the rank.
-    of_match: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
-    of_query: Scalar | None = None  # of a mean over queries: the value of each
     best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
     threshold: str = ""  # variable of its threshold
     label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
@@ -91,10 +86,16 @@ class Scalar(Name):
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     undefined: str = ""  # why it is not defined although there are attempts of both classes
     larger_is_better: bool = False
+    quoted: bool = False  # in publications: pages show it first, `bioeval conventions` finds it
+    #: Whether limits of its difference between two systems are by the studentised jackknife, where
+    #: percentiles of the bootstrap hold too seldom; or the wider of both.
+    jackknife: Literal["", "alone", "wider"] = ""
     results: tuple[str, ...] = ("task",)
 
     def __post_init__(self) -> None:
         """Refuse one name for the best value over all thresholds and the value at one of them."""
+        if not (self.percent or isinstance(self.decimals, int)):
+            raise TypeError(f"{self.name} is not in per cent; give its number of decimals")
         if not self.best:
             return
         if at_one := [result for result in ("folds", "repeats") if result in self.results]:
@@ -156,6 +157,49 @@ class Scalar(Name):
         """Return a value as text, with ``%`` or, of a difference, ``pp``."""
         unit = "" if not self.percent or math.isnan(value) else " pp" if sign else " %"
         return self.written(value, width, sign) + unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanOverQueries(Scalar):
+    """A mean over the queries of re-identification; its table row follows those declared before it.
+
+    An infinite bound is the number of entries in the gallery, as of a rank. Queries without a match
+    count 0 where a convention has them count; unless larger is better the mean is then NaN.
+    """
+
+    #: What a match adds to its query, from its place among the matches, its rank and the number of
+    #: matches. It must be monotone in the rank: top-K lists have it where they determine it.
+    of_match: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
+    of_query: tuple[str, str]  # name and meaning of the value of each
+    cut: bool = False  # of lists cut at rank K
+    larger_is_better: bool = True
+    quoted: bool = True
+    jackknife: Literal["", "alone", "wider"] = "alone"
+    results: tuple[str, ...] = ("task", "comparison")  # and "gom"
+
+    @property
+    def each(self) -> Name:
+        """The value of each query."""
+        return Name(f"{self.of_query[1]}; NaN without a match")
+
+    def within(self, entries: int) -> Scalar:
+        """Return the mean with its largest possible value in a gallery of some entries."""
+        low, high = self.bounds
+        return replace(self, bounds=(low, min(high, max(entries, low + 1.0))))
+
+
+def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return rates that are not given; a quotient of counts without attempts is NaN."""
+    found = dict(given)
+    for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
+        if scalar.name in found:
+            continue
+        if scalar.quotient:
+            above, below = (sum(found[x] for x in names) for names in scalar.quotient)
+            found[scalar.name] = above / np.where(below > 0, below, np.nan)
+        elif scalar.of_rates is not None:
+            found[scalar.name] = scalar.of_rates(found["far"], found["frr"])
+    return {name: values for name, values in found.items() if name not in given}
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)
@@ -222,9 +266,13 @@ EQUAL_ERROR = (
         threshold="eer_threshold",
         label="EER",
         results=("task", "comparison"),
+        quoted=True,
     ),
     Scalar(
-        "attainable threshold with the smallest larger rate there", "score", name="eer_threshold"
+        "attainable threshold with the smallest larger rate there",
+        "score",
+        name="eer_threshold",
+        quoted=True,
     ),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
@@ -243,6 +291,8 @@ _OTHER_POINTS = (
         decimals=5,
         larger_is_better=True,
         results=("task", "comparison"),
+        quoted=True,
+        jackknife="alone",
     ),
     Scalar(
         "absolute difference of the class means over the root mean of the class variances (d')",
@@ -253,6 +303,7 @@ _OTHER_POINTS = (
         bounds=(0.0, np.inf),
         undefined="the scores of both classes have no spread",
         larger_is_better=True,
+        quoted=True,
     ),
     Scalar(
         "smallest FRR without any false accept (ZeroFMR)",
@@ -261,6 +312,7 @@ _OTHER_POINTS = (
         threshold="zero_far_threshold",
         label="FRR at FAR = 0",
         also="ZeroFMR",
+        quoted=True,
     ),
     Scalar("loosest threshold without any false accept", "score", name="zero_far_threshold"),
     Scalar(
@@ -271,6 +323,7 @@ _OTHER_POINTS = (
         label="FAR at FRR = 0",
         also="ZeroFNMR",
         decimals="impostor",
+        quoted=True,
     ),
     Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
 )
@@ -354,6 +407,8 @@ RECOGNITION_RATE = Scalar(
     label="recognition rate",
     larger_is_better=True,
     results=("task", "comparison"),
+    quoted=True,
+    jackknife="alone",
 )
 
 DIR_AT_FAR = Scalar(
@@ -364,6 +419,7 @@ DIR_AT_FAR = Scalar(
     label="DIR at FAR <= {target}, rank 1",
     larger_is_better=True,
     results=("task", "comparison"),
+    jackknife="wider",
 )
 
 OPEN_SET_EER = replace(
@@ -380,6 +436,7 @@ CMC = Scalar(
     label="CMC({rank})",
     larger_is_better=True,
     results=("task", "comparison"),
+    jackknife="alone",
 )
 
 
@@ -390,75 +447,61 @@ def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray
 
 
 QUERY_MEANS = (
-    Scalar(
+    MeanOverQueries(
         "mean average precision (mAP)",
         name="mean_ap",
-        of_query=Scalar("average precision; NaN without a match", name="average_precision"),
+        of_query=("average_precision", "average precision"),
         label="mAP",
-        larger_is_better=True,
-        results=("task", "comparison"),
+        results=("task", "comparison", "gom"),
     ),
-    Scalar(
+    MeanOverQueries(
         "mean average precision of lists cut at rank K",
         name="rank_k_mean_ap",
-        of_query=Scalar(
-            "average precision of the cut list; NaN without a match",
-            name="rank_k_average_precision",
-        ),
+        of_query=("rank_k_average_precision", "average precision of the cut list"),
         label="rank-{rank} mAP",
-        larger_is_better=True,
-        results=("task", "comparison"),
+        cut=True,
     ),
-    Scalar(
+    MeanOverQueries(
         "mean inverse negative penalty (mINP): matches over the last one's rank",
         name="mean_inp",
         of_match=lambda place, rank, number: np.where(place == number, number / rank, 0.0),
-        of_query=Scalar("matches over the rank of the last one; NaN without a match", name="inp"),
+        of_query=("inp", "matches over the rank of the last one"),
         label="mINP",
-        larger_is_better=True,
-        results=("task", "comparison"),
+        results=("task", "comparison", "gom"),
     ),
-    Scalar(
+    MeanOverQueries(
         "mean reciprocal rank (MRR): 1 over the rank of the first match",
         name="mrr",
         of_match=lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
-        of_query=Scalar(
-            "1 over the rank of the first match; NaN without a match", name="reciprocal_rank"
-        ),
+        of_query=("reciprocal_rank", "1 over the rank of the first match"),
         label="MRR",
-        larger_is_better=True,
-        results=("task", "comparison"),
     ),
-    Scalar(
+    MeanOverQueries(
         "R-precision: proportion of matches among the first R entries, R the number of matches of "
         "the query; mean over the queries",
         name="r_precision",
         of_match=lambda place, rank, number: (rank <= number) / number,
-        of_query=Scalar(
-            "proportion of matches among the first R entries, R their number; NaN without a match",
-            name="query_r_precision",
+        of_query=(
+            "query_r_precision",
+            "proportion of matches among the first R entries, R their number",
         ),
         label="R-precision",
-        larger_is_better=True,
-        results=("task", "comparison"),
     ),
-    Scalar(
+    MeanOverQueries(
         "normalised discounted cumulative gain (NDCG): sum of 1 / log2(1 + rank) of the matches, "
         "over that of an ideal ranking; mean over the queries",
         name="ndcg",
         of_match=_ndcg,
-        of_query=Scalar(
-            "normalised discounted cumulative gain of the query; NaN without a match",
-            name="query_ndcg",
-        ),
+        of_query=("query_ndcg", "normalised discounted cumulative gain of the query"),
         label="NDCG",
-        larger_is_better=True,
-        results=("task", "comparison"),
     ),
 )
 
 #: Of these, what is a sum over the matches of a query.
 MATCH_SUMS = {scalar.name: scalar for scalar in QUERY_MEANS if scalar.of_match}
+
+#: Of these, what GOM has too.
+GOM_MEANS = tuple(scalar for scalar in QUERY_MEANS if "gom" in scalar.results)
 
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
@@ -652,15 +695,20 @@ VERIFICATION_POINTS = tuple(
 #: The best value over the operating points of a function of FAR and FRR.
 OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
 
-#: Rates of folds and of repeated partitions, in the order of their variables.
+#: Rates of folds, of repeated partitions and over the thresholds, in the order of their variables.
 RATES_OF = {
     result: tuple(
         scalar
         for scalar in VERIFICATION_SCALARS
-        if result in scalar.results and (scalar.quotient or scalar.of_rates)
+        if result in scalar.results and (scalar.quotient or scalar.of_rates) and not scalar.best
     )
-    for result in ("folds", "repeats")
+    for result in ("folds", "repeats", "task")
 }
+
+#: The rates of a decision over the threshold, in the order of their variables.
+DECISIONS = tuple(
+    next(x for x in VERIFICATION_RATES if x.name == name) for name in ("gar", "frr", "far", "grr")
+)
 
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF = {
@@ -680,6 +728,7 @@ AVERAGED = {
     for scalar in reversed(
         (
             *RATES_OF["folds"],
+            *(scalar for scalar in RATES_OF["repeats"] if "folds" not in scalar.results),
             FAR_UNENROLLED,
             *SEEN,
             *ATTACK_RATES,

@@ -84,6 +84,16 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
+#: What the core asks of studies, by name, and how it calls a study's function or class.
+HOOKS = {
+    "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
+    "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
+    "systems": "(systems): several systems by name, if they scored the same templates, or an error",
+    "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
+    "page": "(results, path, files=, command=, **options): write results as a page",
+}
+
+
 @dataclass(kw_only=True, repr=False, eq=False)
 class Study:
     """What a study offers."""
@@ -102,6 +112,29 @@ class Study:
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
+    #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
+    #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
+    counts: Mapping[str, str] = field(default_factory=dict)
+    #: Modules that plan a task of a card, by its section: each has ``plan``, ``compared`` and
+    #: ``CALLS`` (:class:`bioeval.evaluation.plan.Plan`).
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``evaluate`` runs all tasks of a card, by the section that asks for it, or by
+    #: the layout of the scores; a module of a layout also has ``open_set``.
+    runners: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
+    #: layout, by a column of their metadata.
+    columns: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
+    shortcuts: tuple[str, ...] = ()
+    stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
+    hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
+    #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
+    #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
+    galleries: Mapping[str, str] = field(default_factory=dict)
+    #: Modules of counts that a tally file may hold, by the name of their class in it: each has
+    #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
+    #: what is wrong with some.
+    saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
 
@@ -112,7 +145,28 @@ class Study:
             offer.home = f"{package}.{offer.home}"
         self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
         self.formats = tuple(f"{package}.{home}" for home in self.formats)
+        self.shortcuts = tuple(f"{package}.{home}" for home in self.shortcuts)
+        for field_name in BY_NAME:
+            homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
+            setattr(self, field_name, homes)
+        self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
+        self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
         return self
+
+
+#: The modules of a study that :func:`offered` finds by a name.
+BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
+
+
+@functools.cache
+def offered(what: str, name: str) -> Any:
+    """Return the module that a study offers under a name, None without one.
+
+    `what` is one of :data:`BY_NAME`, such as ``"counts"``, and `name` a form of counts.
+    """
+    homes = (getattr(study, what).get(name) for study in doors().values())
+    home = next(filter(None, homes), None)
+    return home and importlib.import_module(home)
 
 
 @functools.cache
@@ -131,3 +185,12 @@ def doors() -> Mapping[str, Study]:
         package = f"{folder.__name__}.{name}"
         found[name] = importlib.import_module(package).STUDY.stand_in(package)
     return found
+
+
+def hooks(name: str) -> list[Any]:
+    """Return what studies answer to a question of the core, in the order of their folders.
+
+    :data:`HOOKS` has the questions.
+    """
+    homes = [study.hooks[name].rpartition(".") for study in doors().values() if name in study.hooks]
+    return [getattr(importlib.import_module(module), found) for module, _, found in homes]

@@ -98,11 +98,10 @@ COORDINATES = {
 #: Dimensions of operating points at the targets of a rate, and the variables of their thresholds.
 TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
 
-_RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
 VERIFICATION: dict[str, Name] = {
-    **{name: _RATES[name] for name in ("gar", "frr", "far", "grr")},
+    **by_name((*scalars.DECISIONS, *scalars.RATES_OF["task"])),
     "ga": Name("genuine attempts accepted", "attempts"),
     "fr": Name("genuine attempts rejected", "attempts"),
     "fa": Name("impostor attempts accepted", "attempts"),

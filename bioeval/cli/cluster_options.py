@@ -168,7 +168,7 @@ def _too_few(scores: tuple[Scores, ...]) -> bool:
         return False  # refused where they are counted
     work = 0.0
     for each in scores:
-        features = each.base.features if each.streams else 0
+        features = each._base.features if each._streams else 0
         work += math.prod(each.shape) * (1 + features / FEATURES)
     return work < WORTH_WORKERS
 

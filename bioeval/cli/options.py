@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
+from bioeval.base.study import hooks
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
 from bioeval.cli.console import note
@@ -345,32 +346,6 @@ def seed_option(help: str, default: int | None = 0) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), default, name="random_state")
 
 
-def gallery_options(sampling: str) -> Callable[[F], F]:
-    """Return the options of searches in galleries that may be drawn, as `sampling` says."""
-    return option_group(
-        option(
-            "--thresholds",
-            "Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
-            ThresholdsOption(),
-        ),
-        ranks_option,
-        option(
-            "--ties",
-            "Rank of a mate among subjects with exactly the same score.",
-            ["pessimistic", "optimistic", "stable", "expected"],
-            "pessimistic",
-        ),
-        option(
-            "--impostors",
-            "Probes of non-mated searches.",
-            ["auto", "unenrolled", "leave-subject-out", "both"],
-            "auto",
-        ),
-        option("--sampling R", sampling, click.IntRange(1)),
-        seed_option("Random seed of the galleries.", default=None),
-    )
-
-
 #: Options of a confidence interval.
 interval_options = option_group(
     option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
@@ -442,8 +417,16 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
 # ------------------------------------------------------------------------- output
 
 
+def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not hooks("page"):
+        raise click.UsageError("--report: this installation writes no pages")
+    return given
+
+
 report_option = option(
-    "--report HTML", "Write an HTML page with the answer and interactive curves."
+    "--report HTML",
+    "Write an HTML page with the answer and interactive curves.",
+    callback=_require_pages,
 )
 
 
@@ -501,9 +484,9 @@ def read_system(
 
 def _require_mates(scores: Scores, file: Path) -> None:
     """Raise :class:`ProtocolError` where no subject of a square matrix has two templates."""
-    if scores.layout != "all-against-all" or not scores.labelled:
+    if scores.layout != "all-against-all" or not scores._labelled:
         return
-    if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:
+    if len(set(scores._codes.gallery.tolist())) == scores.shape[1]:
         from bioeval.scores.formats.format import ReadOptions
         from bioeval.scores.formats.registry import recognise
         from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern

@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,15 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
+from bioeval.base.study import hooks
 from bioeval.cli.console import as_json, note, show_json
 from bioeval.views.show import WIDTH, as_text, print_table
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.progress import Stages
+    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.views.tables.markup import Form
 
@@ -124,7 +127,6 @@ def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -
     Return remarks on what could not be shown.
     """
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.studies.page.page import report
 
     given = click.get_current_context().meta.get(COMMAND_LINE, [])
     # Names of files, without the folders of this machine.
@@ -132,7 +134,8 @@ def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -
     command = shlex.join(["bioeval", *given]) if given else ""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", BioevalWarning)
-        report(results, page, files=list(files), command=command, **options)
+        for write in hooks("page"):
+            write(results, page, files=list(files), command=command, **options)
     return [str(one.message) for one in said]
 
 
@@ -223,6 +226,52 @@ def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
         writer.writerow([as_cell(escaped(x)) for x in columns])
         for row in zip(*columns.values(), strict=True):
             writer.writerow([as_cell(escaped(x)) if isinstance(x, str) else x for x in row])
+
+
+class MoreOutputs:
+    """What a study adds to the outputs of ``bioeval run``: nothing, in this base class.
+
+    A study names a class derived from it at its door, as the hook ``run_outputs``.
+    """
+
+    #: The options that it adds, one after the other, and takes from those of the command.
+    add_options: Sequence[Callable[[Any], Any]] = ()
+
+    def __init__(self, options: dict[str, Any], data: str, output: Output) -> None:
+        """Take its options from those of the command; raise where they do not go together."""
+
+    def require(self, scores: Scores) -> None:
+        """Raise :class:`DataError` unless the scores have what it needs; nothing is counted yet."""
+
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
+        """Make the outputs of scores under a protocol; `card` is it with the command's options."""
+
+    @property
+    def results(self) -> dict[str, xr.Dataset]:
+        """Further results by name, for the table and the page."""
+        return {}
+
+    @property
+    def page_options(self) -> dict[str, Any]:
+        """Options of the page."""
+        return {}
+
+    def lines(self) -> list[Any]:
+        """Return what stands below the tables."""
+        return []
+
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+        """Return further entries of the document; `reword` names options in messages."""
+        return {}
+
+    def columns(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the columns of further CSV files, by the name of the file."""
+        return {}
+
+    def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Draw plots; `tell` receives why one is not drawn."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from bioeval.base.study import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
@@ -17,7 +18,6 @@ from bioeval.cli.options import (
     band_option,
     far_option,
     frr_option,
-    images_option,
     interval_options,
     name_option,
     output_options,
@@ -31,7 +31,7 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
-from bioeval.cli.outputs import Output, image_folder, require_images
+from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
@@ -323,13 +323,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     "Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
     "list all queries, the worst first.",
 )
-@option(
-    "--worst N",
-    "List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
-    "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
-    click.IntRange(min=1),
-)
-@images_option
+@option_group(*(option for more in hooks("run_outputs") for option in more.add_options))
 @cluster_options()
 @flag("--no-auc", "Leave out AUC, d' and similar measures: several times faster.")
 def command(
@@ -338,9 +332,6 @@ def command(
     name: str | None,
     terms: str,
     plot_formats: tuple[str, ...],
-    worst: int | None,
-    images: str | None,
-    images_root: str | None,
     **options: Any,
 ) -> None:
     """Evaluate DATA: scores or embeddings in a file, a zarr store or a web address.
@@ -358,9 +349,7 @@ def command(
     tasks = {name: value for name in TASKS if (value := options.pop(name)) is not None}
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
-    if (images or images_root) and (worst is None or not (output.page or options["plots"])):
-        raise click.UsageError("--images needs --worst N and --report HTML or --plots")
-    shown = {"images": images or "", "image_folder": image_folder(images_root, data)}
+    more = [add(options, data, output) for add in hooks("run_outputs")]
     read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
@@ -369,7 +358,8 @@ def command(
         from bioeval.evaluation.evaluate import evaluate
 
         scores = read_system(data, name, reading, stages)
-        require_images(scores, images or "")
+        for one in more:
+            one.require(scores)
         resolved = resolve(protocol, scores, experiment | tasks, options["random_state"])
         stages("counting")
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
@@ -384,18 +374,15 @@ def command(
             from bioeval.results.failures import with_failures
 
             tree = with_failures(tree, **failures)
-        pairs = None
-        if worst is not None:
-            from bioeval.studies.worst_pairs.worst_pairs import compared, worst_pairs
-
-            stages("listing the worst pairs")
-            pairs = worst_pairs(compared(scores, resolved), worst, progress=stages.counting)
         per_query = options["per_query"]
-        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, pairs, shown)
+        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
+        for one in more:
+            one.make(scores, protocol, resolved, stages)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
         tell = output.remarks.append
         files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
+        shown = {name: x for one in more for name, x in one.page_options.items()}
         output.write_page(found.shown_by_name(), read, stages, **shown)
     if found.queries and document:
         document["tasks"]["reid"]["worst_first"] = found.queries

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
-from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
-from bioeval.cli.outputs import fold_rows, write_csv, write_results
+from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
 from bioeval.cli.study_command import columns_over, rows_of, scalars
 from bioeval.results.support import KIND_DOUBT
-from bioeval.studies.check.check_data import check_data
-from bioeval.studies.reid.reid import apply_convention
 from bioeval.views.tables import (
     CHOSEN,
     alarms,
@@ -79,21 +76,16 @@ class Evaluation:
         per_query: bool,  # whether the queries of a re-identification are listed
         naming: Naming,  # writes arguments in warnings as options
         terms: str,  # of the table and the plots
-        worst: xr.Dataset | None = None,  # the worst pairs, where they are listed
-        images: Mapping[str, Any] | None = None,  # their column and folder, for the plot
+        more: Sequence[MoreOutputs] = (),  # of studies
     ):
-        self._images = dict(images or {})
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
-        self.shown, self.worst = in_terms(tree, terms), worst
+        self.shown, self.more = in_terms(tree, terms), more
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
         self._naming = naming
-        self.check = None
-        if scores.layout != "top-k":
-            self.check = check_data(scores, protocol, read_scores=False)
 
-    def _renamed(self, warning: str) -> str:
+    def _reword(self, warning: str) -> str:
         return renamed(warning, self._of_card if self.in_folds else self._naming)
 
     def _of_card(self, name: str, value: str | None) -> str:
@@ -104,38 +96,26 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        results = [self.shown] if self.worst is None else [self.shown, self.worst]
-        parts = [table_of(one, self._renamed) for one in results]
-        return Group(*parts, *self._check_line())
-
-    def _check_line(self) -> list[Any]:
-        """Return one line on the findings of the check, and doubtful labels themselves."""
-        if self.check is None:
-            return []
-        named = ", ".join(x.check for x in self.check.of("error", "warning", "note"))
-        of = f" ({named})" if named else ""
-        said = f"Labels and metadata: {self.check.in_words()}{of}; run bioeval check for details"
-        doubtful = [x for x in self.check.of("warning") if x.check == "labels"]
-        spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
-        return [Text(""), *spelled, Text(said, "bold red" if self.check.misleads else "dim")]
+        results = [self.shown, *(x for more in self.more for x in more.results.values())]
+        parts = [table_of(one, self._reword) for one in results]
+        return Group(*parts, *(line for more in self.more for line in more.lines()))
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
         tree = self.shown
-        if self.worst is not None:
-            tree = tree.assign({"worst_pairs": type(tree)(self.worst)})
+        for more in self.more:
+            tree = tree.assign({name: type(tree)(x) for name, x in more.results.items()})
         return {str(self.scores.name): tree}
 
     def document(self) -> dict[str, Any]:
-        """Return all results but the curves, and the worst pairs where they are listed.
+        """Return all results but the curves, and what studies add.
 
         Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has
         null for it, and the words "inf" and "-inf" for infinite thresholds.
         """
         document = self._results()
-        if self.worst is not None:
-            for name, columns in _columns(self.worst).items():
-                document[name] = rows_of(columns)
+        for more in self.more:
+            document |= more.document(self.in_folds, self._reword)
         return document
 
     def _results(self) -> dict[str, Any]:
@@ -148,22 +128,17 @@ class Evaluation:
             **{name: first[name] for name in shared if name in first},
         }
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self._renamed) for path, ds in found.items()}
+            tasks = {path: _fold_task(ds, self._reword) for path, ds in found.items()}
             return {**head, "tasks": tasks}
         chosen = any(has_chosen(dataset) for dataset in found.values())
-        checked = [] if self.check is None else self.check.of("error", "warning", "note")
         return {
             **head,
             **({"chosen_on": CHOSEN} if chosen else {}),
             "tasks": {path: task_document(dataset) for path, dataset in found.items()},
             **({"left_out": why} if (why := left_out(found)) else {}),
             "warnings": [
-                {"message": self._renamed(message), "tasks": paths}
+                {"message": self._reword(message), "tasks": paths}
                 for message, paths in {**alarms(found), **warnings(found)}.items()
-            ],
-            "check": [
-                {"check": x.check, "severity": x.severity, "message": self._renamed(x.message)}
-                for x in checked
             ],
         }
 
@@ -185,40 +160,20 @@ class Evaluation:
         if self.queries:
             columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
             write_csv(folder / "queries.csv", columns)
-        if self.worst is not None:
-            for name, columns in _columns(self.worst).items():
-                write_csv(folder / f"{name}.csv", columns)
+        for more in self.more:
+            for name, columns in more.columns().items():
+                write_csv(folder / name, columns)
         if formats:
+            from bioeval.evaluation.plan import kept_by_studies, resolve_card
             from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save import save_all
 
             compared = self.scores
-            if {"reid", "gom"} & set(self.datasets) and compared.layout != "top-k":
-                compared = apply_convention(compared, self.protocol)  # what the results are over
+            if compared.layout != "top-k":  # those that the results are over
+                compared = kept_by_studies(compared, resolve_card(compared, self.protocol))
             save_all(self.shown, plotted(compared), folder, formats, tell=tell)
-            self._draw_worst(folder, formats, tell)
-
-    def _draw_worst(
-        self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]
-    ) -> None:
-        """Draw the worst pairs if they name images; `tell` receives why named ones are not."""
-        if self.worst is None:
-            return
-        from matplotlib.figure import Figure
-
-        from bioeval.studies.worst_pairs.plots import WorstPairsDisplay
-        from bioeval.views.plots.save import save
-
-        column, place = self._images.get("images"), self._images.get("image_folder", ".")
-        display = WorstPairsDisplay.from_results(
-            self.worst, images=column or None, image_folder=place
-        )
-        if not display.why_empty:
-            drawn = display.plot(Figure(layout="constrained"))
-            for kind in formats:
-                save(drawn, folder / f"worst-pairs.{kind}")
-        elif column:
-            tell(f"worst-pairs is not drawn: {display.why_empty}")
+            for more in self.more:
+                more.draw(folder, formats, tell)
 
 
 # ------------------------------------------------------------------------- the document
@@ -296,15 +251,6 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
         if values.dims == ("probe",):
             columns[str(name)] = values.values[order]
     return rows_of({name: [*map(_plain, values.tolist())] for name, values in columns.items()})
-
-
-def _columns(pairs: xr.Dataset) -> dict[str, dict[str, list]]:
-    """Return the values of the worst pairs, and of the suspect templates, by name."""
-    tables = {"worst_pairs": "pair", "suspect_templates": "suspect"}
-    return {
-        table: {str(k): x.values.tolist() for k, x in pairs.data_vars.items() if x.dims == (dim,)}
-        for table, dim in tables.items()
-    }
 
 
 def _plain(value: Any) -> Any:

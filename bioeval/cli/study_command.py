@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from bioeval.base.errors import NoResultError
+from bioeval.base.study import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import progress_shown, reword
@@ -85,7 +86,6 @@ def checked(
     NoResultError
         If no task has a result.
     """
-    from bioeval.studies.check.check_data import with_kind_finding
     from bioeval.views.tables import datasets
     from bioeval.views.tables.sections import section
     from bioeval.views.tasks import has_folds
@@ -98,7 +98,16 @@ def checked(
         rows = [row for path, dataset in found.items() for row in section(dataset, path).rows]
         if not any(row.is_defined and (given or row.measure != "FAR") for row in rows):
             refuse([scores], protocol)
-    return with_kind_finding(tree, scores, protocol, progress=stages.counting)
+    return with_doubts(tree, scores, protocol, stages)
+
+
+def with_doubts(
+    tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages
+) -> xr.DataTree:
+    """Return results with the findings of studies in place of their own doubts."""
+    for found in hooks("with_doubts"):
+        tree = found(tree, scores, protocol, progress=stages.counting)
+    return tree
 
 
 def require_values(
@@ -112,23 +121,12 @@ def require_values(
 
 
 def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason that the check of the data gives."""
+    """Raise :class:`NoResultError` with the reason that a study gives, if any."""
     for scores in systems:
-        if why := _why(scores, protocol):
-            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+        for reason in hooks("why_undefined"):
+            if why := reason(scores, protocol):
+                raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
     raise NoResultError("nothing could be evaluated: no rate is defined for these data")
-
-
-def _why(scores: Scores, protocol: str | Protocol) -> str:
-    """Return the first error that the check of the data finds; empty without any."""
-    from bioeval.studies.check.check_data import check_data
-
-    if scores.layout == "top-k":
-        return ""
-    for read in (False, True):
-        for found in check_data(scores, protocol, read_scores=read).of("error"):
-            return "; ".join(filter(None, (found.message, found.remedy)))
-    return ""
 
 
 class StudyCommand:

@@ -1,18 +1,21 @@
-"""The threshold that a rule chooses on all attempts."""
+"""The threshold that a rule chooses on all attempts, and the attempts accepted at thresholds."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.matrix import Scores
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_job import VerificationJob
 
 
@@ -61,3 +64,35 @@ def chosen_threshold(
     if rule.name == "eer":
         return points.equal_error.eer_threshold
     return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])
+
+
+@dataclass(frozen=True)
+class AttemptsWithin:
+    """Numbers of attempts, and how many of them are accepted at each threshold.
+
+    Attributes
+    ----------
+    genuine, impostor : int64 array, shape (thresholds,)
+        Attempts accepted.
+    genuine_attempts, impostor_attempts : int
+    """
+
+    genuine: np.ndarray
+    impostor: np.ndarray
+    genuine_attempts: int
+    impostor_attempts: int
+
+
+def attempts_within(
+    scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
+) -> AttemptsWithin:
+    """Count the attempts of verification accepted at increasing thresholds, in one sweep."""
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates, fusion=fusion, thresholds=thresholds)
+    (tally,) = run_jobs(reader, [job])
+    assert tally.given is not None
+    at = to_internal(thresholds, scores.kind)
+    within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)
+    if larger_is_closer(scores.kind):
+        within = within[0][::-1], within[1][::-1]
+    return AttemptsWithin(*within, len(tally.genuine), tally.impostor.total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ import xarray as xr
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
+from bioeval.base.study import doors, offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import (
@@ -20,21 +22,20 @@ from bioeval.evaluation.plan import (
     EvaluationOptions,
     Plan,
     galleries_of,
-    refuse_unused,
+    of_study,
     resolve_card,
 )
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
-from bioeval.protocol import available, load
+from bioeval.evaluation.task_plan import runner_of
+from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.points import check_far_targets
 
 
 @leaves_out_attacks
@@ -211,7 +212,7 @@ def _summary_of_system(
         known = {"subjects": ((), 0), **found[node].variables}
         genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 
@@ -219,22 +220,22 @@ def scalars_of(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> tuple[dict[str, Scalars], tuple[int, ...]]:
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
-    if are_lists(scores):
-        lists = _evaluate_lists(scores, protocol, options)
-        of_lists = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in lists.leaves}
-        return of_lists, load(protocol).report.ranks
+    if (runner := runner_of(scores)) is not None:
+        tree = runner.evaluate(scores, protocol, options)
+        of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
+        return of_tasks, load(protocol).report.ranks
     card = resolve_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
     automatic = protocol == "auto"
-    if is_small(scores):  # the steps around counting, which the kernel for partitions spares
-        from bioeval.studies.summaries.counted_together import scalars_together
-
-        found = scalars_together(scores, card, options, automatic=automatic)
-        if found is not None:
-            return found, card.report.ranks
+    if is_small(scores):  # the steps around counting, which a shortcut spares
+        for home in [home for study in doors().values() for home in study.shortcuts]:
+            together = importlib.import_module(home).scalars_together
+            found = together(scores, card, options, automatic=automatic)
+            if found is not None:
+                return found, card.report.ranks
     _, counted = _count(scores, card, options, automatic=automatic)
     return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks
 
@@ -242,13 +243,13 @@ def scalars_of(
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
-    if are_lists(scores):
-        return _evaluate_lists(scores, protocol, options)
+    if (runner := runner_of(scores)) is not None:
+        return runner.evaluate(scores, protocol, options, progress)
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options, progress)
     if card.has_folds:
-        return _evaluate_folds(scores, card, options, progress)
+        return of_study("runners", "partition", card).evaluate(scores, card, options, progress)
     plan, counted = _count(scores, card, options, progress, automatic=protocol == "auto")
     found = datasets_of(counted, card.name, card.report.ranks)
     if options.interval is None:
@@ -256,8 +257,7 @@ def _evaluate_system(
 
     with threads_for(scores):
         for node, part in counted.items():
-            searches = plan.gom if node == "gom" else plan.retrieval
-            job = plan.tasks[node].job if node in plan.tasks else searches
+            job = (plan.tasks.get(node) or plan.searches[node]).job
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
             found[node] = part.with_intervals(found[node], job, reader, options.interval)
@@ -271,8 +271,12 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    from bioeval.studies.galleries.results import mean_over_galleries
-
+    study = offered("galleries", "mean")
+    if study is None:
+        raise ProtocolError(
+            f"protocol {card.name} averages over several galleries, but no study that does is "
+            "installed; select one: scores.select(gallery=...)"
+        )
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
     found = {
@@ -283,7 +287,7 @@ def _evaluate_galleries(
     for node in next(iter(trees.values())).leaves:
         path = node.path.strip("/")
         of_each = {gallery: found[f"{gallery}/{path}"] for gallery in trees}
-        found[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
+        found[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
     return tree_of(found)
 
 
@@ -299,7 +303,7 @@ def _count(
     if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
     if card.verification is not None:  # its operating points take a second sweep
-        scores = scores.held()
+        scores = scores._held()
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)
@@ -307,86 +311,3 @@ def _count(
     with threads_for(scores):
         plan.refine(counted)
     return plan, counted
-
-
-def _evaluate_folds(
-    scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
-) -> xr.DataTree:
-    from bioeval.studies.folds.cross_evaluate import evaluate_folds
-
-    unused = options.given("thresholds", "max_rank", "interval", "per_query")
-    if unused:
-        how = "change the card"
-        if "interval" in unused:
-            how = (
-                'write [uncertainty] interval = "subject-bootstrap" in a card without [open_set] '
-                "and [closed_set]"
-            )
-            if card.name in available():
-                how += f" (bioeval protocols {card.name} --toml > my.toml copies this card)"
-        raise ProtocolError(
-            f"protocol {card.name} has folds without curves and intervals of their own: leave "
-            f"out {' and '.join(unused)}, or {how}"
-        )
-    targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    refuse_unused(card, options)
-    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
-    at_frr = () if at_frr is None else at_frr
-    found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
-    return tree_of(dict(found))
-
-
-def _evaluate_lists(
-    scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
-) -> xr.DataTree:
-    """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
-    if isinstance(protocol, str) and protocol == "auto":
-        scores.require_matrix()
-    card = load(protocol)
-    tasks = set(card.tasks)
-    if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
-        scores.require_matrix()
-    refuse_unused(card, options)
-    found: dict[str, xr.Dataset] = {}
-    if card.reid is not None:
-        found["reid"] = _reid_of_lists(scores, card, options)
-    elif options.interval is not None:
-        scores.require_matrix()
-    if card.gom is not None:
-        from bioeval.studies.reid.reid import lists_gom
-
-        given = {"max_rank": options.max_rank}
-        taus = options.thresholds if tasks == {"gom"} else None
-        found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
-    if card.open_set is not None:
-        from bioeval.evaluation.identification import lists_open_set
-        from bioeval.evaluation.task_plan import with_last_rank
-
-        if card.open_set.gallery != "all":
-            scores.require_matrix()
-        place = f"{card.name}: [open_set]"
-        task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
-        targets = card.report.far_targets if options.far_targets is None else options.far_targets
-        own = card.thresholds.requested() if options.thresholds is None else options.thresholds
-        found["open_set"] = lists_open_set(scores, task, own, check_far_targets(targets))
-    said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
-    return tree_of({node: ds.assign_attrs(said) for node, ds in found.items()})
-
-
-def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:
-    """Evaluate top-K lists by a convention of re-identification."""
-    from bioeval.stats.query_means import query_mean_intervals
-    from bioeval.studies.lists.results import TOP_K, reid_of_lists
-    from bioeval.studies.reid.convention import convention_of
-    from bioeval.studies.reid.reid import refuse_thresholds
-
-    if options.thresholds is not None:
-        refuse_thresholds()
-    rules = convention_of(card, max_rank=options.max_rank)
-    found, measures = reid_of_lists(
-        scores, rules, max_rank=options.max_rank, per_query=options.per_query
-    )
-    if options.interval is not None:
-        limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
-    return found

@@ -16,8 +16,10 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.chosen_threshold import AttemptsWithin, attempts_within
+from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
+from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.blocks import (
     Block,
@@ -34,11 +36,9 @@ from bioeval.results.identification import ImpostorProbes, Unmated, impostor_pro
 from bioeval.results.words import in_one_precision
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval
-from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
@@ -203,33 +203,24 @@ def open_set(
     array([0., 0., 1.])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = parse_drawn(gallery, sampling, random_state)
+    drawn = drawn_galleries(gallery, sampling, random_state)
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
     targets = check_far_targets(far_targets)
-    if are_lists(scores):
-        if drawn.size or limits is not None or selectivity:
-            scores.require_matrix()
-        return lists_open_set(scores, options, thresholds, targets)
+    if (runner := runner_of(scores)) is not None:
+        if drawn is not None or limits is not None or selectivity:
+            scores._require_matrix()
+        return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
-    given = thresholds is not None and not drawn.size if selectivity is None else selectivity
-    if require_flag("selectivity", given) and drawn.size:
+    given = thresholds is not None and drawn is None if selectivity is None else selectivity
+    if require_flag("selectivity", given) and drawn is not None:
         raise ProtocolError(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
     found, tally = _identify(planner, options, drawn, limits, progress)
     return _with_selectivity(found, scores, tally) if given else found
-
-
-def lists_open_set(
-    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
-) -> xr.Dataset:
-    """Return open-set identification of top-K lists, with bounds where they end."""
-    from bioeval.studies.lists.cut_lists import open_set_of_lists
-
-    return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
 
 @leaves_out_attacks
@@ -307,7 +298,7 @@ def closed_set(
     array([0.875, 1.   ])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = parse_drawn(gallery, sampling, random_state)
+    drawn = drawn_galleries(gallery, sampling, random_state)
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
@@ -317,18 +308,14 @@ def closed_set(
 def _identify(
     planner: TaskPlanner,
     task: OpenSet | ClosedSet,
-    drawn: Drawn,
+    drawn: DrawnGalleries | None,
     limits: IntervalOptions | None,
     progress: Progress | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
-    if drawn.size and limits is not None:
-        refuse_interval(limits.method)
-    plan = planner.identification(task, drawn)
-    job: Any = plan.job
-    options = plan.options
-    if drawn.repeats and job.form == "galleries":
-        return sampled_identification(job, options, drawn, progress), None
+    if drawn is not None:
+        return drawn.identification(planner, task, limits, progress), None
+    job, options = planner.identification(task)
     reader = planner.reader
     (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
@@ -346,8 +333,6 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
-    from bioeval.studies.sites.judged import AttemptsWithin, attempts_within
-
     over, thresholds = ("threshold",), found["threshold"].values
     unit = "multi" if tally.rank_unit == "subject" else "single"
     fusion = tally.fusion if unit == "multi" else "min"

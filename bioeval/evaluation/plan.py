@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
+from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
 from bioeval.protocol import for_layout
@@ -18,9 +19,8 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.reid.convention import camera_warnings, convention_of
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.point_search import (
@@ -42,9 +42,8 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
 from bioeval.tallies.verification_job import VerificationJob
 
-if TYPE_CHECKING:
-    from bioeval.studies.reid.jobs import GomJob, RetrievalJob
-    from bioeval.studies.sites.row_digests import RowDigestJob
+#: The tasks that one sweep counts; studies offer others.
+_OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
 # The node of the mean over galleries.
 MEAN = "mean"
@@ -98,8 +97,9 @@ class Plan:
     """The jobs of a card over some scores, and the options of their results, by node.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
-    scores (`automatic`), and an error otherwise. Re-identification is `retrieval` and GOM is `gom`,
-    not in `tasks`.
+    scores (`automatic`), and an error otherwise. The tasks of studies, such as re-identification,
+    are in `searches` and not in `tasks`: each has a job that counts in a sweep of its own, by
+    ``run(progress)``.
     """
 
     def __init__(
@@ -113,31 +113,13 @@ class Plan:
             )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
-        self.retrieval: RetrievalJob | None = None
-        self.gom: GomJob | None = None
-        if card.reid is not None:
-            from bioeval.studies.reid.jobs import RetrievalJob
-            from bioeval.studies.reid.reid import retrieval_thresholds
-
-            rules = convention_of(card, max_rank=options.max_rank)
-            alone = _searches_only(card) and card.gom is None
-            given_taus: Any = options.thresholds if alone else None
-            given_taus = card.thresholds.values if given_taus is None else given_taus
-            taus = retrieval_thresholds(given_taus, "re-identification")
-            self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
-        if card.gom is not None:
-            from bioeval.studies.reid.reid import plan_gom
-
-            given = {"max_rank": options.max_rank}
-            own = options.thresholds if _searches_only(card) else None
-            self.gom, found = plan_gom(scores, card, own, options.normalize, given)
-            self.gom_options = asdict(found)
-            del self.gom_options["per_query"]
-        if set(card.tasks) & _SEARCHES and not _searches_only(card):
-            from bioeval.studies.reid.jobs import kept_scores
-
-            # The other tasks have the comparisons that the queries have.
-            scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
+        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
+        self.searches: dict[str, TaskPlan] = {
+            section: home.plan(section, scores, card, options) for section, home in homes.items()
+        }
+        if not _searches_only(card):
+            for home in dict.fromkeys(homes.values()):
+                scores = home.compared(scores, card)
         self.scores = compared_scores(scores, card)
         self.reader = BlockReader(self.scores)
         if card.galleries is not None:
@@ -147,7 +129,7 @@ class Plan:
                 "values, over which rates would be averaged"
             )
             self.reader.about = replace(about, notes=(*about.notes, note))
-        if automatic and (warnings := camera_warnings(self.scores)):
+        if automatic and (warnings := _column_warnings(self.scores)):
             about = self.reader.about
             self.reader.about = replace(about, notes=(*about.notes, *warnings))
         thresholds, targets = options.thresholds, options.far_targets
@@ -182,7 +164,7 @@ class Plan:
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
-                if self.automatic and templates == "multi" and not self.scores.labelled:
+                if self.automatic and templates == "multi" and not self.scores._labelled:
                     continue  # a mask alone does not say which templates belong together
                 job = VerificationJob(
                     self.attempts_reader,
@@ -208,7 +190,7 @@ class Plan:
             return self.scores.kind != "order"
         if self.scores.kind == "order" and task != "closed_set":
             return False  # only ranks within a row have a meaning
-        return self.scores.derives_subjects
+        return self.scores._derives_subjects
 
     def count(
         self,
@@ -216,7 +198,7 @@ class Plan:
         *,
         points: bool = False,
         keep: int = 0,
-        beside: Sequence[RowDigestJob] = (),
+        beside: Sequence[Any] = (),
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one sweep; `points` come next if wanted.
 
@@ -224,17 +206,17 @@ class Plan:
         blocks of the first sweep, too.
         """
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
-        # The one-sweep kernel knows no drawn galleries, nor mates of elsewhere; apart, they do not
+        # The one-sweep kernel knows no jobs of studies, such as drawn galleries; apart, they do not
         # slow the rest.
-        drawn = [job for job in distinct if job.form in ("galleries", "shared ranks")]
-        counted = [job for job in distinct if job not in drawn]
+        of_studies = [job for job in distinct if job.form not in ("verification", "identification")]
+        counted = [job for job in distinct if job not in of_studies]
         for job in counted:
             if job.form == "verification":
                 job.wanted = self.wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
-        sweeps: list[list[Any]] = [x for x in (counted, apart, drawn) if x] or [[]]
+        sweeps: list[list[Any]] = [x for x in (counted, apart, of_studies) if x] or [[]]
         sweeps[0].extend(beside)
         for jobs in sweeps:
             if jobs:
@@ -242,13 +224,8 @@ class Plan:
                 results = run_jobs(reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
         found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
-        if self.retrieval is not None:
-            options = self.retrieval.convention.result_options()
-            if self.options.per_query:
-                options["per_query"] = True
-            found["reid"] = TaskCounts(self.retrieval.run(progress), options)
-        if self.gom is not None:
-            found["gom"] = TaskCounts(self.gom.run(progress), self.gom_options)
+        for node, search in self.searches.items():
+            found[node] = TaskCounts(search.job.run(progress), search.options)
         return found
 
     @stage("finding operating points")
@@ -353,7 +330,7 @@ class Plan:
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
     require_scores(scores)
-    scores.require_matrix()
+    scores._require_matrix()
     card = for_layout(scores.layout, protocol)
     if card.layout != scores.layout:
         usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
@@ -412,12 +389,42 @@ def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
         )
 
 
-_SEARCHES = {"reid", "gom"}
-
-
 def _searches_only(card: Protocol) -> bool:
-    """Whether a card has no task but re-identification and GOM."""
-    return set(card.tasks) <= _SEARCHES
+    """Whether a card has tasks of studies alone, such as re-identification and GOM."""
+    return _OWN_TASKS.isdisjoint(card.tasks)
+
+
+def of_study(what: str, section: str, card: Protocol) -> Any:
+    """Return the module that a study offers for a section of a card; see :func:`offered`."""
+    found = offered(what, section)
+    if found is None:
+        raise ProtocolError(
+            f"protocol {card.name} has a section [{section}], and no study of this installation "
+            "evaluates it; leave it out"
+        )
+    return found
+
+
+def _column_warnings(scores: Scores) -> list[str]:
+    """Return the doubts of studies about scores, by the columns of their metadata."""
+    columns = () if are_pairs(scores) else scores.probe_meta
+    homes = dict.fromkeys(offered("columns", column) for column in columns)
+    return [text for home in homes if home is not None for text in home.column_warnings(scores)]
+
+
+def compared(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return the scores without the comparisons that any part of a protocol leaves out."""
+    card = resolve_card(scores, protocol)
+    return compared_scores(kept_by_studies(scores, card), card)
+
+
+def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
+    """Return the scores without the comparisons that tasks of studies in a card leave out."""
+    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _OWN_TASKS}
+    scores = with_exclusions(scores, card) if homes else scores
+    for home in homes:
+        scores = home.compared(scores, card)
+    return scores
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol as Interface
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
+from bioeval.base.study import doors, offered
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import open_set
@@ -17,27 +18,28 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.reid.reid import gom, reid
-from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
 from bioeval.tallies.thresholds import to_user
 
 RatesTask = Literal["verification", "open_set", "reid", "gom"]
 
-_TASKS: dict[RatesTask, Callable[..., Any]] = {
-    "verification": verification,
-    "open_set": open_set,
-    "reid": reid,
-    "gom": gom,
-}
+#: The calls of the tasks; studies offer others.
+_TASKS: dict[str, Callable[..., Any]] = {"verification": verification, "open_set": open_set}
 _EXACT = "exact: counted in the scores at the threshold itself"
+
+
+class Counted(Interface):
+    """Counts that make a tree of results, such as a Tally."""
+
+    def tree(self) -> xr.DataTree:
+        """Return the results of all tasks."""
 
 
 @leaves_out_attacks
 def at(
-    result: Scores | xr.Dataset | xr.DataTree | Tally,
+    result: Scores | xr.Dataset | xr.DataTree | Counted,
     threshold: Any,
     *,
     task: RatesTask | None = None,
@@ -125,12 +127,12 @@ def at(
         raise DataError(
             f"{' and '.join(unused)}: of scores alone; a result has been evaluated already"
         )
-    if isinstance(result, Tally):
-        return rates_of_tree_at(result.tree(), places)
     if isinstance(result, xr.DataTree):
         return rates_of_tree_at(result, places)
     if isinstance(result, xr.Dataset):
         return rates_at(result, places)
+    if hasattr(result, "tree"):
+        return rates_of_tree_at(result.tree(), places)
     raise DataError(
         f"result is a {type(result).__name__}; expected Scores, a result (a Dataset or a tree of "
         "them) or a Tally"
@@ -164,10 +166,12 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
     """Evaluate one task at thresholds."""
     if task in ("closed_set", "closed-set"):
         raise ProtocolError("closed-set identification has no threshold: its rates are by rank")
-    task = chosen_task(task, _TASKS)
+    others = [name for study in doors().values() for name in study.tasks]
+    task = chosen_task(task, [*_TASKS, *others])
     if task == "verification":
         options = {"auc": False, **options}
-    found = _TASKS[task](scores, **_with_thresholds(places, options))
+    call = _TASKS[task] if task in _TASKS else offered("tasks", task).CALLS[task]
+    found = call(scores, **_with_thresholds(places, options))
     return _exact(found, places)
 
 

@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.study import offered
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
+    from bioeval.scores.provenance import Provenance
     from bioeval.stats.options import IntervalOptions
-    from bioeval.studies.galleries.random_galleries import GalleryTally
-    from bioeval.studies.reid.counts import GomTally, ReidTally
-    from bioeval.studies.sites.folded import Folded
-    from bioeval.tallies.counts import TaskTally
 
-    Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
+#: Modules of the kinds of counts, by the form of their tallies; studies offer others.
+_KINDS = {
+    "verification": "bioeval.evaluation.verification_counts",
+    "identification": "bioeval.evaluation.identification_counts",
+}
+
+
+class Counts(Protocol):
+    """A tally of one task; `form` is the kind of its counts."""
+
+    form: ClassVar[str]
+    about: Provenance
+
+
+class KindOfCounts(Protocol):
+    """What a kind of counts must know: its module has these functions."""
+
+    def dataset(self, tally: Any, node: str, options: dict[str, Any]) -> xr.Dataset:
+        """Return the result of a task; `node` is the task, such as ``"open_set"``."""
+
+    def scalars(self, tally: Any, node: str, options: dict[str, Any]) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+
+    def with_intervals(
+        self,
+        dataset: xr.Dataset,
+        counts: TaskCounts,
+        job: Any,
+        reader: BlockReader,
+        options: IntervalOptions,
+    ) -> xr.Dataset:
+        """Return the result with confidence intervals; `job` made the counts."""
+
+
+def kind_of(form: str) -> KindOfCounts:
+    """Return the kind of counts of tallies of a form."""
+    own = _KINDS.get(form)
+    found: Any = importlib.import_module(own) if own else offered("counts", form)
+    return found
+
+
+def noted(dataset: xr.Dataset, note: str) -> xr.Dataset:
+    """Return a result with one more warning."""
+    known = dataset.attrs["warnings"]
+    return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,111 +85,18 @@ class TaskCounts:
 
     def scalars(self, node: str) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
-        tally: Any = self.tally
-        if tally.form == "verification":
-            from bioeval.results.verification import verification_scalars
-
-            return verification_scalars(tally)
-        if tally.form != "identification":
-            return Scalars.of_dataset(self.dataset(node))
-        if node == "open_set":
-            from bioeval.results.identification import open_set_scalars
-
-            curves = ("thresholds", "rows", "max_rank")
-            options = {k: v for k, v in self.options.items() if k not in curves}
-            return open_set_scalars(tally, **options)
-        from bioeval.results.identification import closed_set_counts
-
-        return closed_set_counts(tally, **self.options)[0].scalars(tally.about)
+        return kind_of(self.tally.form).scalars(self.tally, node, self.options)
 
     def dataset(self, node: str) -> xr.Dataset:
         """Return the result; `node` is the task, such as ``"open_set"``."""
-        tally: Any = self.tally
-        make: Callable[..., xr.Dataset]
-        match tally.form, node:
-            case "verification", _:
-                from bioeval.results.verification import verification_dataset
-
-                return verification_dataset(tally)
-            case "identification", "open_set":
-                from bioeval.results.identification import open_set_dataset as make
-            case "identification", _:
-                from bioeval.results.identification import closed_set_dataset as make
-            case "galleries", "open_set":
-                from bioeval.studies.galleries.results import open_set_expected as make
-            case "galleries", _:
-                from bioeval.studies.galleries.results import closed_set_expected as make
-            case "folded verification", _:
-                from bioeval.studies.sites.results import folded_verification as make
-            case "folded identification", "open_set":
-                from bioeval.studies.sites.results import folded_open_set as make
-            case "folded identification", _:
-                from bioeval.studies.sites.results import folded_closed_set as make
-            case "folded queries", _:
-                from bioeval.studies.sites.results import folded_queries
-
-                return folded_queries(tally)
-            case "reid", _:
-                from bioeval.studies.reid.results import ReidOptions, reid_dataset
-
-                return reid_dataset(tally, ReidOptions(**self.options))
-            case _:
-                from bioeval.studies.reid.results import GomOptions, gom_dataset
-
-                return gom_dataset(tally, GomOptions(**self.options))
-        return make(tally, **self.options)
+        return kind_of(self.tally.form).dataset(self.tally, node, self.options)
 
     def with_intervals(
         self, dataset: xr.Dataset, job: Any, reader: BlockReader, options: IntervalOptions
     ) -> xr.Dataset:
         """Return the result with confidence intervals; `job` made the counts."""
-        from bioeval.tallies.by_subject import SubjectAttempts, require_people
-
-        tally: Any = self.tally
-        if tally.form == "galleries":
-            note = "means over drawn galleries have no confidence intervals"
-            known = dataset.attrs["warnings"]
-            return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
-        if options.by_subject:
-            require_people(reader.scores, options.method)
-        if tally.form == "verification":
-            from bioeval.stats.verification import verification_intervals
-
-            attempts = SubjectAttempts(job) if options.by_subject else None
-            return verification_intervals(dataset, tally, attempts, options)
-        subjects = reader.scores.probe_people if options.by_subject else None
-        options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
-        if tally.form in ("reid", "gom"):
-            from bioeval.stats.query_means import query_mean_intervals
-            from bioeval.studies.reid.results import (
-                GOM,
-                REID,
-                GomOptions,
-                ReidOptions,
-                gom_measures,
-                reid_measures,
-            )
-
-            subjects = job.lists.people if options.by_subject else None
-            if tally.form == "reid":
-                measures = reid_measures(tally, ReidOptions(**self.options))
-                return query_mean_intervals(dataset, measures, subjects, REID, options_of_means)
-            measures = gom_measures(tally, GomOptions(**self.options))
-            return query_mean_intervals(dataset, measures, subjects, GOM, options_of_means)
-        from bioeval.stats.identification import closed_set_intervals, open_set_intervals
-        from bioeval.tallies.left_out import LeftOut
-
-        add = closed_set_intervals if "cms" in dataset else open_set_intervals  # none are folded
-        left_out = None
-        codes, square = reader.scores.codes, reader.scores.layout == "all-against-all"
-        people = np.unique(codes.probe)
-        same = square and np.array_equal(people, np.unique(codes.gallery))
-        if options.by_subject and same and not reader.scores.no_person.any():
-            ties = str(dataset.attrs["ties"])
-            if ties not in job.left_out:  # open and closed set may share the job
-                job.left_out[ties] = LeftOut.of(tally, reader, ties)
-            left_out = job.left_out[ties]
-        return add(dataset, tally, subjects, options, left_out)
+        kind = kind_of(self.tally.form)
+        return kind.with_intervals(dataset, self, job, reader, options)
 
 
 def datasets_of(

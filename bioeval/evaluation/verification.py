@@ -13,12 +13,13 @@ from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import (
     COSTS,
@@ -177,20 +178,17 @@ def verification(
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
     at_frr = check_frr_targets(frr_targets)
-    plain = isinstance(gallery, str) and isinstance(sampling, str)
-    if not plain or gallery != "all" or sampling != "exact":
-        from bioeval.studies.galleries.gallery_templates import drawn_verification
-
+    if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
         others = {"claims": claims, "attempts": attempts, "interval": interval}
         others["frr_targets"] = at_frr if len(at_frr) else None
-        return drawn_verification(
-            scores, gallery, sampling, random_state, templates, others, fusion=fusion,
-            thresholds=thresholds, far_targets=targets, progress=progress,
+        return drawn.verification(
+            scores, templates, others, fusion=fusion, thresholds=thresholds, far_targets=targets,
+            progress=progress,
         )  # fmt: skip
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)
-    reader.scores = scores.held()  # operating points take a second sweep
+    reader.scores = scores._held()  # operating points take a second sweep
     if attempts is not None:
         from bioeval.scores.transactions import reader_of
 

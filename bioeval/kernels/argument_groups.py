@@ -76,28 +76,6 @@ class RankFacts(NamedTuple):
     others: np.ndarray
 
 
-class GroupedBlock(NamedTuple):
-    """A block of probes against a gallery grouped by subject.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances, grouped by subject; NaN = no attempt.
-    columns : int64 array, shape (n,)
-        Place of each candidate in the gallery's own order, for stable ties.
-    starts : int64 array, shape (groups + 1,)
-        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
-    own, self_position : int64 arrays, shape (b,)
-        The row's own group, and the candidate that is the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-    own: np.ndarray
-    self_position: np.ndarray
-
-
 class Matrix(NamedTuple):
     """The matrix of scores, and the rows of it to count.
 

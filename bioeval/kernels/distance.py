@@ -21,7 +21,7 @@ class Embeddings(NamedTuple):
 
 
 @parallel_rows("products")
-def finish_euclidean(begin, end, products, x, y, near, cosine):
+def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 
     If the squared distance is small beside the squared lengths, the subtraction has lost digits;
@@ -29,7 +29,9 @@ def finish_euclidean(begin, end, products, x, y, near, cosine):
 
     Parameters
     ----------
-    products : float array, shape (b, n), overwritten
+    products : float array, shape (b, m), overwritten
+        They are in n columns from `first` on; the others are left alone.
+    first : int
     x, y : Embeddings
         Of b probes and n gallery templates.
     near : float
@@ -40,10 +42,11 @@ def finish_euclidean(begin, end, products, x, y, near, cosine):
     # Constants of the dtype of the products, which keep the loops in it.
     zero = near - near
     two = (near + near) / near
+    half = near / (near + near)
     yy = y.squared
     features = x.exact.shape[1]
     for i in range(begin, end):
-        row = products[i]
+        row = products[i, first : first + len(yy)]
         length = x.squared[i]
         close = np.int64(0)
         for j in range(len(row)):
@@ -63,7 +66,7 @@ def finish_euclidean(begin, end, products, x, y, near, cosine):
                     row[j] = exact
         if cosine:
             for j in range(len(row)):
-                row[j] = row[j] / two
+                row[j] = row[j] * half
         else:
             for j in range(len(row)):
                 row[j] = np.sqrt(row[j] if row[j] > zero or row[j] != row[j] else zero)

@@ -103,7 +103,7 @@ class SplitInput:
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and not are_pairs(X):
-            self.no_person = X.probe_people < 0
+            self.no_person = X._probe_people < 0
 
     def at(self, index: np.ndarray) -> SplitInput:
         """Return some of the samples, with their subjects and metadata."""
@@ -260,7 +260,7 @@ def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tupl
             "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
             "scores.gallery_labels])), and tell the sides apart by index"
         )
-    if y is None and groups is None and scores.labelled:
+    if y is None and groups is None and scores._labelled:
         y = scores.probe_labels
     return y, groups, scores.probe_meta if meta is None else meta
 

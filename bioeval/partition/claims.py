@@ -96,16 +96,16 @@ class ClaimSampler(Parameters):
         ProtocolError
             If the scores have no labels.
         """
-        if not isinstance(scores, Scores) or not scores.labelled:
+        if not isinstance(scores, Scores) or not scores._labelled:
             raise ProtocolError(f"{subject('claims')} are drawn among labelled templates of a "
                                 "matrix; give scores with labels")  # fmt: skip
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
-        enrolled = np.unique(scores.codes.gallery)
-        place = np.searchsorted(enrolled, scores.codes.probe)
+        enrolled = np.unique(scores._codes.gallery)
+        place = np.searchsorted(enrolled, scores._codes.probe)
         place[place == len(enrolled)] = 0
-        known = enrolled[place] == scores.codes.probe
+        known = enrolled[place] == scores._codes.probe
         inside = np.flatnonzero(known)
         genuine = self._genuine(scores, inside, draws)
         numbers = np.full(len(known), self.per_probe)
@@ -114,7 +114,7 @@ class ClaimSampler(Parameters):
         row, claimed = _others(numbers, np.where(known, place, -1), len(enrolled), draws)
         row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
         order = np.lexsort((claimed, row))
-        labels = scores.codes.values[enrolled[claimed[order]]]
+        labels = scores._codes.values[enrolled[claimed[order]]]
         return DrawnClaims(row[order], labels, known[row[order]])
 
     def _genuine(self, scores: Scores, inside: np.ndarray, draws: Stream) -> np.ndarray:
@@ -145,14 +145,14 @@ class ClaimSampler(Parameters):
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     """Return which probes have a template of their own subject to be compared with."""
-    number, column = scores.mate_cells(probes)
+    number, column = scores._mate_cells(probes)
     row = probes[number]
-    usable = ~scores.excluded(row, column)
-    if scores.has_mask:
+    usable = ~scores._excluded(row, column)
+    if scores._has_mask:
         step = max(1, (1 << 22) // scores.shape[1])
         for low in range(0, scores.shape[0], step):
             here = np.flatnonzero((row >= low) & (row < low + step))
-            mask = scores.read_mask(low, min(low + step, scores.shape[0]))
+            mask = scores._read_mask(low, min(low + step, scores.shape[0]))
             usable[here] &= mask[row[here] - low, column[here]] != IGNORE
     return np.bincount(number[usable], minlength=len(probes)) > 0
 
@@ -211,11 +211,11 @@ def parse_claims(
             f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
             f"{int(probes[np.argmax(wrong)])}"
         )
-    groups = reader.gallery.group_of(scores.codes.codes_of(labels))
+    groups = reader.gallery.group_of(scores._codes.codes_of(labels))
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))
-        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
+        enrolled = [scores._codes.values[x] for x in reader.gallery.subjects[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."

@@ -17,14 +17,15 @@ from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
-from bioeval.studies.reid.convention import Convention
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without the comparisons that a card, or its name, excludes."""
-    if isinstance(protocol, Convention):
-        return scores
-    more = [name for name in load(protocol).exclude if name not in scores.exclude]
+    """Return the scores without the comparisons that a card, or its name, excludes.
+
+    What has columns to `exclude` itself may take the place of a card.
+    """
+    excluded = protocol.exclude if hasattr(protocol, "exclude") else load(protocol).exclude
+    more = [name for name in excluded if name not in scores.exclude]
     return scores.excluding(*scores.exclude, *more) if more else scores
 
 
@@ -40,7 +41,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     if rule == "ordered":
         return scores
     require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
-    scores.require_matrix()
+    scores._require_matrix()
     if scores.layout != "all-against-all" or not np.array_equal(
         scores.probe_ids, scores.gallery_ids
     ):
@@ -48,11 +49,11 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
             f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
             f"scores are {scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
         )
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError(
             f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
-    codes = scores.codes.gallery
+    codes = scores._codes.gallery
     first = np.full(len(codes), rule == "unordered")
     first[np.unique(codes, return_index=True)[1]] = True
     before = scores.mask

@@ -18,7 +18,7 @@ import xarray as xr
 from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -106,16 +106,14 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     return np.true_divide(count, attempts) if attempts else np.full(np.shape(count), np.nan)
 
 
-def decisions(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Variables:
+def decisions(
+    ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int, more: Sequence[Scalar] = ()
+) -> Variables:
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
-    attempts = {"ga": genuine, "fr": genuine, "fa": impostor, "gr": impostor}
-    rates = {
-        name: rate(counts[of], attempts[of])
-        for name, of in {"gar": "ga", "frr": "fr", "far": "fa", "grr": "gr"}.items()
-    }
-    over = ("threshold",)
-    return {name: (over, values) for name, values in (rates | counts).items()}
+    totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+    rates = rates_of((*DECISIONS, *more), counts | totals)
+    return along(("threshold",), **rates, **counts)
 
 
 def build(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 
-from bioeval.base.scalars import Scalar
+from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries, Scalar
 from bioeval.results.dataset import rate
-from bioeval.studies.reid.counts import MatchLists
 from bioeval.tallies.identification_job import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
@@ -22,6 +22,53 @@ RankKOver = Literal["positives", "smaller"]
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10
+
+
+@dataclass
+class MatchLists:
+    """The matches of each query, from near to far.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (m + 1,)
+        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    distance : float64 array
+        Of each match; equal ones are ordered by their column.
+    closer, tied, before : int64 arrays
+        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
+        column of the gallery.
+    """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query."""
+        return np.diff(self.starts)
+
+    @property
+    def query(self) -> np.ndarray:
+        """The query of each match."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The place of each match among the matches of its query, from 1."""
+        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
+        """Concatenate the queries of all parts."""
+        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            np.concatenate([[0], *starts]).astype(np.int64),
+            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
+        )
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
@@ -110,7 +157,7 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
     ]
 
 
-def match_sum(lists: MatchLists, ties: str, scalar: Scalar) -> np.ndarray:
+def match_sum(lists: MatchLists, ties: str, scalar: MeanOverQueries) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without one."""
     if scalar.of_match is None:
         raise TypeError(f"{scalar.name} is not a sum over the matches of a query")
@@ -235,11 +282,26 @@ class QueryMean:
         The queries that have a value; others that are counted have 0.
     values : float64 or bool array, shape (n,) or (n, thresholds)
         Bool: decisions, whose mean is a proportion of the queries.
+    scalar : Scalar
+        With the smallest and largest possible value.
     """
 
     counted: np.ndarray
     query: np.ndarray
     values: np.ndarray
+    scalar: Scalar = Scalar("proportion", name="")
+
+    @classmethod
+    def of(
+        cls, name: str, each: np.ndarray, counted: np.ndarray, query: np.ndarray, entries: int
+    ) -> QueryMean:
+        """Return the mean of the measure of a name; `entries` are those of the gallery."""
+        values, scalar = each[query], MATCH_SUMS.get(name)
+        if scalar is None:
+            return cls(counted, query, values)
+        if not scalar.larger_is_better and len(query) < counted.sum():
+            values = np.full(len(query), np.nan)  # others have no worst value
+        return cls(counted, query, values, scalar.within(entries))
 
     @property
     def mean(self) -> np.ndarray:

@@ -99,10 +99,10 @@ class ComparedPeople:
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
         if are_pairs(scores):
-            return cls.among(len(scores.subjects)) if scores.knows_subjects else None
-        if not scores.labelled:
+            return cls.among(len(scores.subjects)) if scores._knows_subjects else None
+        if not scores._labelled:
             return None
-        probe, gallery = (np.unique(x) for x in (scores.codes.probe, scores.codes.gallery))
+        probe, gallery = (np.unique(x) for x in (scores._codes.probe, scores._codes.gallery))
         both = len(np.union1d(probe, gallery))
         return cls.of_sides((len(probe), len(gallery), both))
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
+from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, RATES_OF, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.support import (
@@ -139,7 +139,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             accepted = accepted[::-1]
     over = ("threshold",)
     variables = {
-        **decisions(ga, genuine, fa, impostor),
+        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
         **_scalars(tally, points, bounds).variables,
     }
     if unenrolled is not None:

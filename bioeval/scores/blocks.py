@@ -32,6 +32,7 @@ from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
+from bioeval.scores.embeddings import PIECE
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -66,13 +67,13 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
     """Return about how many bytes are needed however few rows are read together."""
     m, n = scores.shape
     genuine = 0
-    if scores.labelled:
-        size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
-        own = scores.codes.probe
+    if scores._labelled:
+        size = np.bincount(scores._codes.gallery, minlength=len(scores._codes.values))
+        own = scores._codes.probe
         genuine = int(size[own[own >= 0]].sum())
     held = 0 if scores._mask is None else getattr(scores._mask, "nbytes", 0)
-    if rows_of(scores.base) == "container":
-        held += scores.base.held_bytes + _GRAPH * scores.base.is_graph
+    if rows_of(scores._base) == "container":
+        held += scores._base.held_bytes + _GRAPH * scores._base.is_graph
     return estimated_bytes(m, n, genuine) + held
 
 
@@ -87,9 +88,9 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     n, own = scores.shape[1], scores.dtype.itemsize
     if in_place:
         return n * own
-    copies = _COMPUTED if scores.streams else 1
-    if rows_of(scores.base) == "container":
-        copies = _DASK if scores.base.is_graph else _STORED
+    copies = _COMPUTED if scores._streams else 1
+    if rows_of(scores._base) == "container":
+        copies = _DASK if scores._base.is_graph else _STORED
     return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -103,24 +104,24 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     DataError
         If not even a chunk of rows fits; it says how much would do.
     """
-    if not scores.limited:
+    if not scores._limited:
         return sys.maxsize
     chunk = min(chunk, scores.shape[0])
     fixed, each = fixed_bytes(scores), row_bytes(scores, in_place=in_place)
-    rows = int(_SHARE * scores.memory_limit - fixed) // each
+    rows = int(_SHARE * scores._memory_limit - fixed) // each
     if rows >= chunk:
         return rows // chunk * chunk
     least = (fixed + each * chunk) / _SHARE
     why = f"chunks of {chunk:,} rows are read whole" if chunk > 1 else "a row is read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
-    held = scores.base.held_bytes if rows_of(scores.base) == "container" else 0
+    held = scores._base.held_bytes if rows_of(scores._base) == "container" else 0
     if held > each * chunk:
         less = (
             f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
             "fewer groups need less, and HDF5 much less"
         )
     raise DataError(
-        f"{Argument('memory_limit')} is {in_words(scores.memory_limit)}, too little for "
+        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
         f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): "
         f"expected at least {in_words(least)}{less}"
     )
@@ -143,8 +144,8 @@ def give_back(scores: LabelledMatrix) -> None:
 
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
-    array: Any = getattr(scores.base, "_values", scores.base)
-    most = scores.memory_limit // 4 if scores.limited else MAPPED
+    array: Any = getattr(scores._base, "_values", scores._base)
+    most = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             found = getattr(array, "_mmap", None)
@@ -164,8 +165,9 @@ BLOCK_VALUES = 1 << 19
 # The same where a block is a view, of which no array of its size is made.
 IN_PLACE_VALUES = 1 << 22
 
-# Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
-STREAM_VALUES = 1 << 22
+# Values of the rows of streamed embeddings that are read together; the bytes up to which they are
+# as many as a piece has; and how many arrays of their size there may be.
+STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
 STREAM_COPIES = 6
 
 # Fewer cells than this are counted on one thread: waking another costs more than it saves, and
@@ -187,9 +189,9 @@ def threads_for(scores: Scores) -> Iterator[None]:
     numba.set_num_threads(1 if small else before)
     try:
         with ExitStack() as stack:
-            stack.enter_context(memory_limited(scores.memory_limit if scores.limited else None))
+            stack.enter_context(memory_limited(scores._memory_limit if scores._limited else None))
             yield
-        scores.verify()
+        scores._verify()
     finally:
         numba.set_num_threads(before)
 
@@ -264,7 +266,7 @@ class Gallery:
     """The gallery in the order of the kernels: the templates of a subject side by side."""
 
     def __init__(self, scores: Scores):
-        codes = scores.codes.gallery
+        codes = scores._codes.gallery
         # Subjects in the order of their first column, so that their names change nothing, not even
         # the last digit of a sum.
         _, first, back = np.unique(codes, return_index=True, return_inverse=True)
@@ -276,10 +278,10 @@ class Gallery:
         self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
-        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
+        self._group = np.full(len(scores._codes.values), -1, dtype=np.int64)
         self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
-        self.own = self._group[scores.codes.probe]
+        self.own = self._group[scores._codes.probe]
         self.mate_start = np.where(self.own >= 0, self.starts[self.own], 0)
         self.mate_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
         ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
@@ -307,6 +309,24 @@ class Gallery:
         return np.where(subject >= 0, self._group[subject], -1)
 
 
+@dataclass
+class RowsInRoom:
+    """Reads raw rows; computed ones are written to the memory of those read before."""
+
+    scores: Scores
+    _room: np.ndarray | None = None
+
+    def read(self, low: int, high: int) -> np.ndarray:
+        """Return rows ``low:high``, which hold until the next are read."""
+        scores = self.scores
+        if not scores._streams or scores._selects_rows or scores._selects_columns:
+            return scores._read_rows(low, high)
+        if self._room is None or len(self._room) < high - low:
+            self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
+        found: np.ndarray = scores._base.read(low, high, self._room[: high - low])
+        return found
+
+
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
 
@@ -314,7 +334,7 @@ class BlockReader:
 
     def __init__(self, scores: Scores):
         require_scores(scores)
-        scores.require_matrix()
+        scores._require_matrix()
         self.scores = scores
         self.failure_codes: list[str] = []  # warnings, after note_failure_codes
 
@@ -337,14 +357,14 @@ class BlockReader:
 
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
-        if not self.scores.streams:
+        if not self.scores._streams:
             sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             raw = RawRows(values, np.arange(len(values)))
             self.watch.look(low, raw, self.watch.positions, sign)
 
     def note_failure_codes(self) -> None:
         """Add findings about failure codes to the provenance; computed distances have none."""
-        if self.scores.streams:
+        if self.scores._streams:
             return
         self.failure_codes = self._warnings()
         notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
@@ -356,21 +376,23 @@ class BlockReader:
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
-        if self.scores.streams:
+        if self.scores._streams:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
-            most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
-            tile = self.scores.base.tile  # fewer rows than a tile compute it again
-            rows = max(1, min(1024, max(64, tile, STREAM_VALUES // n), most, self.most_rows))
+            size = self.scores.dtype.itemsize * n
+            most = self.scores._memory_limit // (STREAM_COPIES * size)
+            tile = self.scores._base.tile  # fewer rows than a tile compute it again
+            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
+            rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
-        chunk = self.scores.row_chunk
+        chunk = self.scores._row_chunk
         return min(max(chunk, rows // chunk * chunk), self.most_rows)
 
     @cached_property
     def most_rows(self) -> int:
         """The largest number of rows read together under the memory limit."""
-        return rows_within(self.scores, self.scores.row_chunk)
+        return rows_within(self.scores, self.scores._row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(None)
@@ -390,8 +412,8 @@ class BlockReader:
         show = reporter(progress)
         m = self.scores.shape[0]
         step = self.rows_per_block()
-        leaves_out = self.scores.has_mask or self.scores.exclude
-        if in_place and self.scores.reads_in_place and not leaves_out:
+        leaves_out = self.scores._has_mask or self.scores.exclude
+        if in_place and self.scores._reads_in_place and not leaves_out:
             step = max(step, min(IN_PLACE_VALUES // self.scores.shape[1], self.most_rows))
         for block in self.blocks_of(0, m, step):
             yield block
@@ -408,7 +430,7 @@ class BlockReader:
     def for_rows(self, low: int, high: int) -> Self:
         """Return a reader of rows ``low:high`` that has not yet read any."""
         reader = copy(self)
-        if not self.scores.streams:
+        if not self.scores._streams:
             reader.__dict__["watch"] = self.watch.of_rows(low, high)
         return reader
 
@@ -425,10 +447,10 @@ class BlockReader:
     def _read(self, low: int, high: int) -> Block:
         scores, gallery = self.scores, self.gallery
         position = gallery.self_position[low:high]
-        raw = scores.read_rows(low, high, gallery.order)
+        raw = scores._read_rows(low, high, gallery.order)
         mask = None
         if scores._mask is not None:
-            mask = scores.read_mask(low, high, gallery.order)
+            mask = scores._read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         cells = self._excluded_cells(low, high)
@@ -452,7 +474,7 @@ class BlockReader:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
         found = []
-        for name in scores.exclude_columns:
+        for name in scores._exclude_columns:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
             found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
         return found
@@ -464,14 +486,14 @@ class BlockReader:
     @cached_property
     def enrolled(self) -> np.ndarray:
         """Which probes are of a subject who is enrolled at the time of the probe."""
-        return self.scores.enrolled_probes()
+        return self.scores._enrolled_probes()
 
     def _excluded_cells(self, low: int, high: int) -> Any:
         """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
         same = self.same_cells(slice(low, high))
-        times = self.scores.enrolment_times
+        times = self.scores._enrolment_times
         if times is None:
             return same
         columns = slice(None) if self.gallery.order is None else self.gallery.order
@@ -490,7 +512,7 @@ class BlockReader:
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """Raise where a mask contradicts the labels; it may leave cells out."""
-        if not self.scores.labelled or not self._contradicts(mask, low):
+        if not self.scores._labelled or not self._contradicts(mask, low):
             return
         genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
@@ -548,13 +570,13 @@ class BlockReader:
         step = self.rows_per_block()
         for low in range(0, scores.shape[0], step):
             high = min(low + step, scores.shape[0])
-            failed = np.isnan(scores.read_rows(low, high))
+            failed = np.isnan(scores._read_rows(low, high))
             failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
             if scores._mask is not None:
-                failed &= scores.read_mask(low, high) != IGNORE
+                failed &= scores._read_mask(low, high) != IGNORE
             if scores.exclude:
                 rows, columns = np.nonzero(failed)
-                failed[rows, columns] = ~scores.excluded(low + rows, columns)
+                failed[rows, columns] = ~scores._excluded(low + rows, columns)
             if first is None and failed.any():
                 row, column = np.unravel_index(int(np.argmax(failed)), failed.shape)
                 first = (low + int(row), int(column))
@@ -648,7 +670,7 @@ def require_subjects(scores: Scores, what: str) -> None:
             f"{what} needs a matrix of scores with labels; these are fixed pairs, for "
             "verification alone"
         )
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError(
             f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
             "of the templates. Give labels"

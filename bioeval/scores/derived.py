@@ -55,7 +55,7 @@ class DerivedRows:
     def verify(self) -> None:
         """Raise :class:`DataError` where a mapped file of values is damaged."""
         for scores in self.systems:
-            scores.verify()
+            scores._verify()
 
 
 def farthest(kind: str) -> float:
@@ -79,7 +79,7 @@ def derived(
         )
     elif math.prod(rows.shape) * rows.dtype.itemsize > limit:
         made = first.with_values(rows, kind)
-        made.verification = rows  # type: ignore[assignment]
+        made._verification = rows  # type: ignore[assignment]
     else:
         step = max(1, (1 << 19) // rows.shape[1])
         values = np.empty(rows.shape)
@@ -87,5 +87,5 @@ def derived(
             values[low : low + step] = rows[low : low + step]
         rows.verify()
         made = first.with_values(values, kind)
-    made.origin, made.is_derived = origin, True
+    made._origin, made._is_derived = origin, True
     return made

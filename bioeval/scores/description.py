@@ -15,9 +15,9 @@ from bioeval.scores.labelled_matrix import LabelledMatrix
 def attempts(scores: LabelledMatrix) -> tuple[int, int]:
     """Return the genuine and impostor comparisons that the labels make, masks aside."""
     m, n = scores.shape
-    subjects = len(scores.codes.values)
+    subjects = len(scores._codes.values)
     probe, gallery = (
-        np.bincount(x, minlength=subjects) for x in (scores.codes.probe, scores.codes.gallery)
+        np.bincount(x, minlength=subjects) for x in (scores._codes.probe, scores._codes.gallery)
     )
     itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
     genuine = int((probe * gallery).sum())
@@ -28,20 +28,20 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
     """Yield named lines about a matrix."""
     m, n = scores.shape
     yield "system", scores.name or ""
-    yield "layout", f"{scores.layout_in_words.replace('-', ' ')}, {m:,} x {n:,} templates"
-    if scores.labelled:
-        sizes = np.unique(scores.codes.gallery, return_counts=True)[1]
+    yield "layout", f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,} templates"
+    if scores._labelled:
+        sizes = np.unique(scores._codes.gallery, return_counts=True)[1]
         most = counted(sizes.max(), "templates")
         most = most if sizes.min() == sizes.max() else f"{sizes.min():,} to {most}"
         yield "subjects", f"{len(scores.subjects):,}, {most} each in the gallery"
         genuine, impostor = attempts(scores)
-        left = ", before what is left out" if scores.has_mask or scores.exclude else ""
+        left = ", before what is left out" if scores._has_mask or scores.exclude else ""
         yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"
-    yield "scores", _scores(scores) + (", computed as they are read" if scores.streams else "")
+    yield "scores", _scores(scores) + (", computed as they are read" if scores._streams else "")
     yield "failed", f'NaN: nan="{scores.nan}"'
-    yield "left out", ", ".join([*scores.exclude, *(["by a mask"] if scores.has_mask else [])])
+    yield "left out", ", ".join([*scores.exclude, *(["by a mask"] if scores._has_mask else [])])
     yield "metadata", ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
-    yield "from", scores.origin
+    yield "from", scores._origin
 
 
 def lines_of_pairs(scores: Any) -> Iterator[tuple[str, str]]:
@@ -55,7 +55,7 @@ def lines_of_pairs(scores: Any) -> Iterator[tuple[str, str]]:
     yield "missing", counted(scores.missing, "pairs") if scores.missing else ""
     yield "scores", _scores(scores)
     yield "failed", f'NaN: nan="{scores.nan}"'
-    yield "from", scores.origin
+    yield "from", scores._origin
 
 
 def lines_of_lists(scores: Any) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,9 @@ they were given, where a product of rounded vectors would lose it: equal embeddi
 A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place,
 so that a distance is the same to the last bit however many rows are read, and whether the matrix is
 made or streamed. A set compared with itself has one tile for both directions of a pair: the matrix
-is symmetric. One thread computes a tile, and uses it while it is in the cache of its core.
+is symmetric. One thread computes a tile, and uses it while it is in the cache of its core. Several
+tiles are multiplied at once, straight into the rows that are read, which is faster; but only where
+the linear algebra library is found to give the bits of single tiles so, in either direction.
 
 The last digits of a product depend on the linear algebra library and on the shape of its operands:
 they may be others on other machines, among templates with equal embeddings, and in selections of
@@ -24,6 +26,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import product
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -54,6 +57,11 @@ _CACHED = 1 << 16
 # Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles,
 # with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
 TILE, MOST_COLUMNS = 256, 1 << 17
+
+# Tiles on each side of a piece, which is multiplied at once; the least pieces a thread; scores of a
+# matrix, and features, for which it pays to find out whether pieces have the bits of tiles.
+PIECE, _PIECES = 2, 4
+_MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 
 # Columns of a tile that are transposed together.
 _STRIP = 32
@@ -189,51 +197,105 @@ class EmbeddingSource:
             out[...] = self[low:high]
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
+        pieces = self._pieces(low, high) if out.flags.c_contiguous else []
+        together = {place for piece in pieces for place in product(*piece)}
+        alone = set(product(bands, columns)) - together
+        if self.symmetric:  # those below the diagonal are taken from those above
+            alone -= {(j, i) for i, j in alone | together if i < j}
 
         def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
             rows = out[first - low : last - low, j * TILE : (j + 1) * TILE]
             _copy(tile[first - i * TILE : last - i * TILE], rows)
 
-        def take_both(i: int, j: int, tile: np.ndarray) -> None:
-            take(i, j, tile)
+        def take_other(i: int, j: int, tile: np.ndarray) -> None:
             if self.symmetric and i < j and j in bands:
                 take(j, i, tile.T)
 
-        done_above = bands if self.symmetric else ()
-        self._each(
-            [(i, j) for i in bands for j in columns if not (j < i and j in done_above)], take_both
-        )
+        def take_both(i: int, j: int, tile: np.ndarray) -> None:
+            take(i, j, tile)
+            take_other(i, j, tile)
+
+        def take_piece(rows: range, across: range) -> None:
+            left, right = self._part(0, rows), self._part(1, across)
+            first = rows[0] * TILE - low
+            self._fill(left, right, out[first : first + len(left.products)], across[0] * TILE)
+            for i, j in product(rows, across):
+                first = i * TILE - low
+                take_other(i, j, out[first : first + TILE, j * TILE : (j + 1) * TILE])
+
+        self._each(sorted(alone), take_both, pieces, take_piece)
         return out
 
+    def _pieces(self, low: int, high: int) -> list[tuple[range, range]]:
+        """Return the ranges of rows and columns of tiles that are multiplied at once.
+
+        They are the whole tiles in rows ``low:high``; of a set compared with itself not those on
+        the diagonal, of which only half is computed, nor the other direction of any among them.
+        """
+        if (
+            self.metric not in ("cosine", "l2")
+            or self._scale != 1.0
+            or math.prod(self.shape) < _MANY_SCORES
+            or self.features > _MOST_FEATURES
+            or not same_in_pieces(self.features, self.dtype, TILE)
+        ):
+            return []
+        bands, columns = range(-(-low // TILE), high // TILE), range(self.shape[1] // TILE)
+        size = PIECE if len(bands) * len(columns) >= PIECE**2 * _PIECES * _threads() else 1
+        rows = _divided(bands, PIECE)
+        if not self.symmetric:
+            return list(product(rows, _divided(columns, size)))
+        before, after = columns[: low // TILE], columns[high // TILE :]
+        others = [*_divided(before, size), *_divided(after, size)]
+        return [
+            (some, across)
+            for number, some in enumerate(rows)
+            for across in (*others, *rows[number + 1 :])
+        ]
+
     def _each(
-        self, places: Sequence[tuple[int, int]], take: Callable[[int, int, np.ndarray], None]
+        self,
+        places: Sequence[tuple[int, int]],
+        take: Callable[[int, int, np.ndarray], None],
+        pieces: Sequence[tuple[range, range]] = (),
+        take_piece: Callable[[range, range], None] | None = None,
     ) -> None:
         """Compute tiles, and give each to `take` on the thread that has computed it.
 
-        It is then still in the cache of a core.
+        It is then still in the cache of a core. Pieces come first: they take longer.
         """
 
         def work(turns: Iterator[int]) -> None:
             room = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
-                i, j = places[turn]
+                if take_piece is not None and turn < len(pieces):
+                    take_piece(*pieces[turn])
+                    continue
+                i, j = places[turn - len(pieces)]
                 below = self.symmetric and j < i
                 tile = self._computed(*((j, i) if below else (i, j)), room)
                 take(i, j, tile.T if below else tile)
 
-        _on_all_threads(work, len(places))
+        _on_all_threads(work, len(pieces) + len(places))
 
     def _computed(self, i: int, j: int, room: np.ndarray) -> np.ndarray:
-        left, right = self._tiles[0][i], self._tiles[1][j]
+        left, right = self._part(0, range(i, i + 1)), self._part(1, range(j, j + 1))
         return self._distances(left, right, str(self.metric), room)
 
+    def _part(self, side: int, tiles: range) -> _Side:
+        """Return the embeddings of one side in a range of tiles, always as the same arrays."""
+        side = 0 if self.symmetric else side
+        found = self._parts.get((side, tiles))
+        if found is None:
+            whole = (self._left, self._right)[side]
+            found = whole[tiles.start * TILE : tiles.stop * TILE]
+            self._parts[side, tiles] = found
+        return found
+
     @cached_property
-    def _tiles(self) -> list[list[_Side]]:
-        """Both sides, divided into those of tiles."""
-        sides = (self._left, self._right)[: 1 if self.symmetric else 2]
-        found = [[side[i : i + TILE] for i in range(0, len(side.products), TILE)] for side in sides]
-        return [found[0], found[-1]]
+    def _parts(self) -> dict[tuple[int, range], _Side]:
+        return {}
 
     def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
         """Return the distances of cells as in whole rows; None where that is a long computation."""
@@ -263,7 +325,7 @@ class EmbeddingSource:
         return self.given[0] is self.given[1] and not callable(self.metric)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_tiles"}
+        return {k: v for k, v in self.__dict__.items() if k != "_parts"}
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some probes to some of the gallery.
@@ -338,16 +400,20 @@ class EmbeddingSource:
             return out
         shape = len(left.products), len(right.products)
         products = room[: math.prod(shape)].reshape(shape)
-        np.matmul(left.products, right.products.T, out=products)
-        near = self._near
         if metric == "bhattacharyya":
-            return _of_coefficients(products, left, right, near)
+            np.matmul(left.products, right.products.T, out=products)
+            return _of_coefficients(products, left, right, self._near)
+        self._fill(left, right, products, 0)
+        return self._unscaled(products)
+
+    def _fill(self, left: _Side, right: _Side, out: np.ndarray, first: int) -> None:
+        """Compute cosine or Euclidean distances in the columns of rows from the first one on."""
         from bioeval.kernels.distance import finish_euclidean
 
+        np.matmul(left.products, right.products.T, out=out[:, first : first + len(right.products)])
         finish_euclidean.on_one_thread(
-            products, left.in_kernel, right.in_kernel, near, metric == "cosine"
+            out, first, left.in_kernel, right.in_kernel, self._near, self.metric == "cosine"
         )
-        return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
         if self._scale == 1.0:
@@ -398,6 +464,38 @@ def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
 
     with _blas().limit(limits=1, user_api="blas"):
         in_turns(work, steps)
+
+
+@cache
+def same_in_pieces(features: int, dtype: np.dtype, tile: int) -> bool:
+    """Whether products of several tiles have the bits of single ones, in either direction.
+
+    They are summed over the features in the same order by most libraries, but none promises it.
+    """
+    size = PIECE * tile, features
+    x, y = (np.random.default_rng(seed).standard_normal(size, dtype.type) for seed in (0, 1))
+    with _blas().limit(limits=1, user_api="blas"):
+        whole = np.empty((len(x), len(y) + 1), dtype)[:, 1:]  # part of longer rows
+        np.matmul(x, y.T, out=whole)
+        same = np.array_equal(whole, (y @ x.T).T)
+        for low in range(0, len(x), tile):
+            rows = slice(low, low + tile)
+            same &= np.array_equal(whole[rows], x[rows] @ y.T)
+            same &= np.array_equal(whole[:, rows], x @ y[rows].T)
+            for start in range(0, len(y), tile):
+                columns = slice(start, start + tile)
+                same &= np.array_equal(whole[rows, columns], x[rows] @ y[columns].T)
+    return bool(same)
+
+
+def _threads() -> int:
+    import numba
+
+    return numba.get_num_threads()
+
+
+def _divided(tiles: range, size: int) -> list[range]:
+    return [tiles[i : i + size] for i in range(0, len(tiles), size)]
 
 
 def _copy(tile: np.ndarray, out: np.ndarray) -> None:

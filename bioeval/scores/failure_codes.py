@@ -149,9 +149,9 @@ class FailureCodeWatch:
 
     def _impostors(self) -> np.ndarray:
         """Return which of the sampled comparisons are impostor; all, if unknown."""
-        if not self.scores.labelled:
+        if not self.scores._labelled:
             return np.ones(self.sample.shape, dtype=bool)
-        codes = self.scores.codes
+        codes = self.scores._codes
         return codes.probe[self.sampled][:, None] != codes.gallery
 
     def notes(self) -> list[str]:
@@ -171,10 +171,10 @@ class FailureCodeWatch:
         constant, number = np.ones(len(columns), dtype=bool), np.zeros(len(columns), dtype=int)
         for low in range(0, scores.shape[0] if len(columns) else 0, _BLOCK_ROWS):
             high = min(low + _BLOCK_ROWS, scores.shape[0])
-            found = scores.read_rows(low, high, columns).astype(np.float64)
+            found = scores._read_rows(low, high, columns).astype(np.float64)
             compared = np.isfinite(found) & (scores.probe_ids[low:high, None] != ids)
-            if scores.has_mask:
-                compared &= scores.read_mask(low, high, columns) != IGNORE
+            if scores._has_mask:
+                compared &= scores._read_mask(low, high, columns) != IGNORE
             constant &= ((found == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)

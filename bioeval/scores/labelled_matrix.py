@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from bioeval.base.errors import (
     short_name,
 )
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
+from bioeval.base.lazy import former_attributes
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
@@ -52,6 +53,28 @@ from bioeval.scores.labels import (
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.stored import FileCheck
+
+_PRIVATE = (
+    "as_part_of attacked attacks_left_out attempts base_columns base_rows derives_subjects "
+    "embedded embedded_probes enrolled_probes enrolment_times examined exclude_columns excluded "
+    "from_square held in_memory is_derived is_stored junk_ids keeps_embeddings labelled "
+    "layout_in_words mate_cells no_person part_of pieces probe_people reading_own_columns "
+    "reads_in_place require_matrix row_chunk selects_columns selects_rows sides_of_one streams "
+    "taking verification verify with_sides_exchanged"
+)
+
+#: Former names of attributes, and what takes the place of each.
+FORMER = {
+    **dict.fromkeys(_PRIVATE.split(), "private to bioeval"),
+    **dict.fromkeys(("limited", "memory_limit", "within"), "memory_limit= of Scores and load"),
+    "keep_embeddings": "keep_embeddings= of bioeval.load", "base": "scores.values",
+    "codes": "scores.probe_labels and scores.gallery_labels", "has_mask": "scores.mask is not None",
+    "read_mask": "scores[low:high, :].mask", "read_rows": "scores[low:high, :].values",
+    "origin": "results.attrs['origin']", "reading": "results.attrs['reading']",
+    "remarks": "results.attrs['warnings']", "templates": "scores.pair_templates",
+    "pair_codes": "scores.pair_subjects", "listed_distances": "scores.distances",
+    "knows_subjects": "scores.pair_subjects is not None",
+}  # fmt: skip
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -81,32 +104,35 @@ def _unless_all(index: Any) -> Any:
 class LabelledMatrix:
     """Base of :class:`bioeval.Scores`; see there for the parameters."""
 
-    verification: FileCheck | None = None
-    origin = ""
-    is_derived = False  # whether they were made of other scores, by fusion or calibration
-    memory_limit = MEMORY_LIMIT
-    keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
-    limited = False  # whether the limit was stated, and holds for all that is counted
-    labelled = True
+    _verification: FileCheck | None = None
+    _origin = ""
+    _is_derived = False  # whether they were made of other scores, by fusion or calibration
+    _memory_limit = MEMORY_LIMIT
+    _keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
+    _limited = False  # whether the limit was stated, and holds for all that is counted
+    _labelled = True
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
-    remarks: tuple[str, ...] = ()
+    _remarks: tuple[str, ...] = ()
     #: Attack presentations that were left out, and the scores with them.
-    attacks_left_out = 0
-    attacked: Any = None
+    _attacks_left_out = 0
+    _attacked: Any = None
     #: How a file was read, for the description of the data: phrases.
-    reading: tuple[str, ...] = ()
+    _reading: tuple[str, ...] = ()
     #: Identities that mark distractors and junk: as given, or as the names of images say.
     distractor_ids: tuple[int, ...] = ()
-    junk_ids: tuple[int, ...] = ()
+    _junk_ids: tuple[int, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
-    part_of: str = ""
+    _part_of: str = ""
     _kinds: Sequence[str] = KINDS
     _mask: Any = None
     #: The embeddings that the rows of the base were computed from.
-    _embedded: np.ndarray | None = None
+    _embeddings: np.ndarray | None = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
+
+    if not TYPE_CHECKING:
+        __getattr__, __setattr__ = former_attributes(FORMER)
 
     def __init__(
         self,
@@ -122,8 +148,10 @@ class LabelledMatrix:
         name: str | None = None,
         exclude: Sequence[str] = (),
         distractor_ids: Sequence[int] = (),
+        memory_limit: int | str | None = None,
     ):
         self.kind, self.nan, self.name = kind, nan, name
+        self._limit(memory_limit)
         self._base = as_values(values)
         m, n = self._base.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
@@ -132,8 +160,8 @@ class LabelledMatrix:
             if gallery_labels is not None:
                 gallery_meta = other | dict(gallery_meta or {})
         self._mask = None if mask is None else as_mask(mask, (m, n))
-        self.labelled = probe_labels is not None
-        if not self.labelled:
+        self._labelled = probe_labels is not None
+        if not self._labelled:
             self._init_from_mask(gallery_labels)
         elif gallery_labels is None:
             self._init_square(probe_labels, gallery_meta)
@@ -151,8 +179,8 @@ class LabelledMatrix:
         self.probe_meta = as_meta(probe_meta, m, "probe_meta")
         square = self.probe_ids is self.gallery_ids
         self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
-        if self.labelled:
-            self.codes = Codes(self.probe_labels, self.gallery_labels)
+        if self._labelled:
+            self._codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
         self.distractor_ids = as_ids(distractor_ids)
 
@@ -188,14 +216,14 @@ class LabelledMatrix:
         self._name = None if name is None or name == "" else short_name(str(name))
 
     @property
-    def no_person(self) -> np.ndarray:
+    def _no_person(self) -> np.ndarray:
         """Which of the codes are of distractors or junk."""
-        return of_no_person(self.codes.values, (*self.junk_ids, *self.distractor_ids))
+        return of_no_person(self._codes.values, (*self._junk_ids, *self.distractor_ids))
 
     @property
-    def probe_people(self) -> np.ndarray:
+    def _probe_people(self) -> np.ndarray:
         """The code of each probe; -1 where it is of no person."""
-        return np.where(self.no_person[self.codes.probe], -1, self.codes.probe)
+        return np.where(self._no_person[self._codes.probe], -1, self._codes.probe)
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
@@ -215,7 +243,7 @@ class LabelledMatrix:
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
                     f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
                 )
-        if names and not self.labelled:
+        if names and not self._labelled:
             raise DataError("exclude needs labels; a mask does not identify subjects")
         return tuple(dict.fromkeys(names))
 
@@ -249,7 +277,7 @@ class LabelledMatrix:
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)
         self.probe_labels, self.gallery_labels = probe, gallery
-        self.codes = Codes(probe, gallery)
+        self._codes = Codes(probe, gallery)
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         other = fixed(np.arange(n, n + m, dtype=np.int64))
         self.probe_ids = self.gallery_ids if square else other
@@ -271,12 +299,12 @@ class LabelledMatrix:
         """The values as an array; of a selection, a copy of the selected cells."""
         if self._rows is None and self._columns is None:
             return self._base if isinstance(self._base, np.ndarray) else np.asarray(self._base[:])
-        return self.read_rows(0, self.shape[0])
+        return self._read_rows(0, self.shape[0])
 
     @property
     def mask(self) -> np.ndarray | None:
         """The mask as an array, or None."""
-        return None if self._mask is None else self.read_mask(0, self.shape[0])
+        return None if self._mask is None else self._read_mask(0, self.shape[0])
 
     @cached_property
     def layout(self) -> str:
@@ -284,18 +312,18 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
-        if self.part_of:
-            return self.part_of
+        if self._part_of:
+            return self._part_of
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         inside = np.isin(self.probe_ids, self.gallery_ids).all()
         return "all-against-all" if inside else "probe-against-gallery"
 
     @property
-    def layout_in_words(self) -> str:
+    def _layout_in_words(self) -> str:
         """The layout, with a word where the probes are some of the gallery's templates."""
-        if self.part_of:
-            return f"part of {self.part_of}"
+        if self._part_of:
+            return f"part of {self._part_of}"
         square = self.layout == "all-against-all"
         some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
         return "probes from the gallery" if some else self.layout
@@ -303,8 +331,8 @@ class LabelledMatrix:
     @property
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides."""
-        present = np.union1d(self.codes.probe, self.codes.gallery)
-        return self.codes.values[present]
+        present = np.union1d(self._codes.probe, self._codes.gallery)
+        return self._codes.values[present]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -315,8 +343,8 @@ class LabelledMatrix:
 
     def __repr__(self) -> str:
         m, n = self.shape
-        who = f"{len(self.subjects)} subjects, " if self.labelled else ""
-        what = f"{self.layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
+        who = f"{len(self.subjects)} subjects, " if self._labelled else ""
+        what = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
         without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
         return f"<Scores {what}, {who}nan={self.nan!r}{without}>"
 
@@ -352,7 +380,7 @@ class LabelledMatrix:
         return view
 
     @cached_property
-    def enrolment_times(self) -> EnrolmentTimes | None:
+    def _enrolment_times(self) -> EnrolmentTimes | None:
         """The times that decide who is enrolled; None where the gallery is fixed."""
         if NOT_ENROLLED not in self.exclude:
             return None
@@ -361,29 +389,29 @@ class LabelledMatrix:
         return EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
 
     @property
-    def exclude_columns(self) -> tuple[str, ...]:
+    def _exclude_columns(self) -> tuple[str, ...]:
         """The metadata columns whose equal values leave out pairs of one subject."""
         return tuple(name for name in self.exclude if name != NOT_ENROLLED)
 
-    def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def _excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)
-        for name in self.exclude_columns:
+        for name in self._exclude_columns:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
             found |= codes.probe[i] == codes.gallery[j]
-        found &= self.codes.probe[i] == self.codes.gallery[j]
-        times = self.enrolment_times
+        found &= self._codes.probe[i] == self._codes.gallery[j]
+        times = self._enrolment_times
         return found if times is None else found | times.not_enrolled(i, j)
 
-    def mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of probes with other templates of their subject.
 
         As places in `probes`, in order, and columns.
         """
-        gallery = self.codes.gallery
+        gallery = self._codes.gallery
         order = np.argsort(gallery, kind="stable")
         first, last = (
-            np.searchsorted(gallery[order], self.codes.probe[probes], side=side)
+            np.searchsorted(gallery[order], self._codes.probe[probes], side=side)
             for side in ("left", "right")
         )
         size = last - first
@@ -392,30 +420,30 @@ class LabelledMatrix:
         other = self.probe_ids[probes[place]] != self.gallery_ids[column]
         return place[other], column[other]
 
-    def enrolled_probes(self) -> np.ndarray:
+    def _enrolled_probes(self) -> np.ndarray:
         """Return which probes are of an enrolled subject.
 
         Of a gallery over time: of a subject with a template, not the probe itself, that is enrolled
         when the probe is seen; a subject without another template is as in a fixed gallery.
         """
-        known = np.isin(self.codes.probe, self.codes.gallery)
-        times = self.enrolment_times
+        known = np.isin(self._codes.probe, self._codes.gallery)
+        times = self._enrolment_times
         if times is None:
             return known
-        row, column = self.mate_cells(np.arange(self.shape[0]))
+        row, column = self._mate_cells(np.arange(self.shape[0]))
         then = row[~times.not_enrolled(row, column)]
         alone = np.bincount(row, minlength=len(known)) == 0
         return known & (alone | (np.bincount(then, minlength=len(known)) > 0))
 
     @property
-    def from_square(self) -> bool:
+    def _from_square(self) -> bool:
         """Whether the probes were templates on both sides, before any selection."""
-        return bool(self.labelled and (self.probe_ids < self._base.shape[1]).all())
+        return bool(self._labelled and (self.probe_ids < self._base.shape[1]).all())
 
-    def as_part_of(self, layout: str) -> Self:
+    def _as_part_of(self, layout: str) -> Self:
         """Return a view of some columns of a matrix, with the layout of that matrix."""
         view = self.select()
-        view.part_of = layout
+        view._part_of = layout
         return view
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
@@ -461,25 +489,25 @@ class LabelledMatrix:
         """
         probes, gallery = self._chosen(index, probes, gallery)
         view = copy(self)
-        for found in ("fingerprint", "layout", "enrolment_times"):  # cached, of the whole
+        for found in ("fingerprint", "layout", "_enrolment_times"):  # cached, of the whole
             view.__dict__.pop(found, None)
-        view.codes = copy(self.codes)
+        view._codes = copy(self._codes)
         if probes is not None:
             places = as_index(probes, self.shape[0], "probes")
-            view._rows = self.base_rows(places)
+            view._rows = self._base_rows(places)
             view.probe_ids = fixed(self.probe_ids[places])
             view.probe_labels = fixed(self.probe_labels[places])
             view.probe_meta = {k: fixed(v[places]) for k, v in self.probe_meta.items()}
-            view.codes.probe = self.codes.probe[places]
+            view._codes.probe = self._codes.probe[places]
         if gallery is not None:
             places = as_index(gallery, self.shape[1], "gallery")
             if (np.diff(places) <= 0).any() and len(np.unique(places)) != len(places):
                 raise DataError("gallery selects a template more than once")
-            view._columns = self.base_columns(places)
+            view._columns = self._base_columns(places)
             view.gallery_ids = fixed(self.gallery_ids[places])
             view.gallery_labels = fixed(self.gallery_labels[places])
             view.gallery_meta = {k: fixed(v[places]) for k, v in self.gallery_meta.items()}
-            view.codes.gallery = self.codes.gallery[places]
+            view._codes.gallery = self._codes.gallery[places]
         return view
 
     def __getitem__(self, index: Any) -> Self:
@@ -487,6 +515,9 @@ class LabelledMatrix:
         return self.select(*index) if plain else self.select(index)
 
     __iter__: None = None  # scores are no sequence of rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise DataError(f"{type(self).__name__} are no array; give scores.values")
 
     def _chosen(self, index: tuple[Any, ...], probes: Any, gallery: Any) -> tuple[Any, Any]:
         """Return the probes and the gallery that :meth:`select` is given; None for all."""
@@ -497,10 +528,10 @@ class LabelledMatrix:
                     "arguments probes= and gallery="
                 )
             named = named_sides(index[0]) if len(index) == 1 else index
-            probes, gallery = named or self.sides_of_one(index[0])
+            probes, gallery = named or self._sides_of_one(index[0])
         return _unless_all(probes), _unless_all(gallery)
 
-    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+    def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses on both sides."""
         if index is not None and not np.array_equal(self.probe_ids, self.gallery_ids):
             m, n = self.shape
@@ -511,36 +542,17 @@ class LabelledMatrix:
             )
         return index, index
 
-    def within(self, memory_limit: int | str | None) -> Self:
-        """Return the same scores, evaluated within a memory limit.
-
-        Parameters
-        ----------
-        memory_limit : int or str, optional
-            Bytes, or text such as ``"2 GiB"``: what the process may take beyond the interpreter
-            with its libraries and compiled kernels, scores in memory not counted. Blocks of rows
-            are chosen from it; the results are the same. None changes nothing.
-
-        Returns
-        -------
-        Scores
-            A view. Whatever evaluates it raises :class:`DataError` where the limit is too small,
-            and says how much would do.
-
-        Examples
-        --------
-        >>> import bioeval as be
-        >>> scores = be.simulate(60, 4)
-        >>> be.verification(scores.within("100 MiB")).equals(be.verification(scores))
-        True
-        """
-        if memory_limit is None:
-            return self
+    def _within(self, memory_limit: int | str | None) -> Self:
+        """Return the same scores, evaluated within a limit; None changes nothing."""
         view = copy(self)
-        view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
+        view._limit(memory_limit)
         return view
 
-    def held(self) -> Self:
+    def _limit(self, memory_limit: int | str | None) -> None:
+        if memory_limit is not None:
+            self._memory_limit, self._limited = require_bytes("memory_limit", memory_limit), True
+
+    def _held(self) -> Self:
         """Return a view of the values of a container in memory, for more than one sweep.
 
         The same scores where a limit is stated, the values would take more than a matrix of
@@ -548,17 +560,17 @@ class LabelledMatrix:
         the last digits of its d' depend on the blocks of rows.
         """
         base: Any = self._base
-        if not self.is_stored or self.limited or self.selects_rows or engine() is not None:
+        if not self._is_stored or self._limited or self._selects_rows or engine() is not None:
             return self
         size = math.prod(base.shape) * base.dtype.itemsize
-        if not self.labelled or size > MEMORY_LIMIT:
+        if not self._labelled or size > MEMORY_LIMIT:
             return self
         view = copy(self)
         with stage("reading"):
             view._base = base[:]
         return view
 
-    def reading_own_columns(self) -> Self:
+    def _reading_own_columns(self) -> Self:
         """Return a view that computes or inflates no columns but its own.
 
         Of embeddings, the last digits of a distance may be others than in a whole row.
@@ -582,7 +594,7 @@ class LabelledMatrix:
         """
         view = self.select()
         if self._rows is not None or self._columns is not None:
-            view._base, view._embedded = SelectedRows(self), self.embedded_probes
+            view._base, view._embeddings = SelectedRows(self), self._embedded_probes
             view._rows = view._columns = None
         view._mask = mask
         return view
@@ -593,94 +605,89 @@ class LabelledMatrix:
         view.__dict__.pop("fingerprint", None)  # cached, of the other values
         view._mask = None if self._mask is None else self.mask
         view._base, view._rows, view._columns = values, None, None
-        view.kind, view.verification, view._embedded = kind, None, None
+        view.kind, view._verification, view._embeddings = kind, None, None
         return view
 
     @property
-    def base(self) -> Any:
-        """The values given; a selection is a view of them."""
-        return self._base
-
-    @property
-    def keeps_embeddings(self) -> bool:
+    def _keeps_embeddings(self) -> bool:
         """Whether the embeddings are saved instead of their distances."""
-        return self.keep_embeddings and self.streams
+        return self._keep_embeddings and self._streams
 
     @property
-    def streams(self) -> bool:
+    def _streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
         return rows_of(self._base) == "embeddings"
 
     @property
-    def embedded(self) -> bool:
+    def _embedded(self) -> bool:
         """Whether the scores were computed from embeddings."""
-        return self._embedded is not None
+        return self._embeddings is not None
 
     @property
-    def embedded_probes(self) -> np.ndarray | None:
+    def _embedded_probes(self) -> np.ndarray | None:
         """The embeddings of the probes, if the scores were computed from them."""
-        rows = self._embedded
+        rows = self._embeddings
         return rows if rows is None or self._rows is None else rows[self._rows]
 
     @property
-    def is_stored(self) -> bool:
+    def _is_stored(self) -> bool:
         """Whether the values are in a container; its chunks are decompressed when read."""
         return rows_of(self._base) == "container"
 
     @property
-    def in_memory(self) -> bool:
+    def _in_memory(self) -> bool:
         """Whether the values are in memory as kernels need them, as native floats."""
         base = self._base
         plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
         return plain and base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
 
     @property
-    def reads_in_place(self) -> bool:
+    def _reads_in_place(self) -> bool:
         """Whether reading rows makes no copy."""
         whole = self._rows is None and self._columns is None
-        return self.in_memory and whole and not larger_is_closer(self.kind)
+        return self._in_memory and whole and not larger_is_closer(self.kind)
 
     @property
-    def has_mask(self) -> bool:
+    def _has_mask(self) -> bool:
         """Whether a mask was given."""
         return self._mask is not None
 
     @property
-    def selects_columns(self) -> bool:
+    def _selects_columns(self) -> bool:
         """Whether only some columns of the base, or another order, are selected."""
         return self._columns is not None
 
     @property
-    def selects_rows(self) -> bool:
+    def _selects_rows(self) -> bool:
         """Whether only some rows of the base, or another order, are selected."""
         return self._rows is not None
 
-    def base_rows(self, index: np.ndarray) -> np.ndarray:
+    def _base_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the base at these places."""
         return index if self._rows is None else self._rows[index]
 
-    def base_columns(self, index: np.ndarray) -> np.ndarray:
+    def _base_columns(self, index: np.ndarray) -> np.ndarray:
         """Return the columns of the base at these places."""
         return index if self._columns is None else self._columns[index]
 
     # ---------------------------------------------------------------- reading
 
-    def verify(self) -> None:
+    def _verify(self) -> None:
         """Raise :class:`DataError` where the file that the values are mapped from is damaged."""
-        if self.verification is not None:
-            self.verification.verify()
+        if self._verification is not None:
+            self._verification.verify()
 
-    def require_matrix(self) -> None:
+    def _require_matrix(self) -> None:
         """Raise :class:`ProtocolError` where the scores are not complete (top-K lists)."""
 
-    def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+    def _read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self.base_columns(order)
+        columns = self._columns if order is None else self._base_columns(order)
         return read_block(self._base, self._rows, low, high, columns)
 
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the raw values of the cells ``(rows, columns)``."""
-        i, j = self.base_rows(rows), self.base_columns(columns)
+        i, j = self._base_rows(rows), self._base_columns(columns)
         if isinstance(self._base, np.ndarray):
             return self._base[i, j]
         found, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
@@ -689,22 +696,22 @@ class LabelledMatrix:
             found[some] = np.asarray(self._base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
         return found
 
-    def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+    def _read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self.base_columns(order)
+        columns = self._columns if order is None else self._base_columns(order)
         return read_block(self._mask, self._rows, low, high, columns)
 
     @property
-    def row_chunk(self) -> int:
+    def _row_chunk(self) -> int:
         """The number of rows that a chunked source stores together; 1 for arrays."""
         if rows_of(self._base) != "container" or self._rows is not None:
             return 1
         return self._base.chunk_rows
 
     @property
-    def derives_subjects(self) -> bool:
+    def _derives_subjects(self) -> bool:
         """Whether identification has subjects: labels, or a consistent mask."""
-        return self.labelled or self._mask_is_consistent
+        return self._labelled or self._mask_is_consistent
 
 
 class SelectedRows:
@@ -717,7 +724,7 @@ class SelectedRows:
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         if isinstance(rows, slice) and rows.step in (None, 1):
-            return self.scores.read_rows(*rows.indices(self.shape[0])[:2])
+            return self.scores._read_rows(*rows.indices(self.shape[0])[:2])
         index = np.arange(self.shape[0])[rows]
-        base, columns = self.scores.base, self.scores._columns
-        return read_block(base, self.scores.base_rows(index), 0, len(index), columns)
+        base, columns = self.scores._base, self.scores._columns
+        return read_block(base, self.scores._base_rows(index), 0, len(index), columns)

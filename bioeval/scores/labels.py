@@ -159,8 +159,8 @@ class Codes:
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
 
-#: Attributes of scores: labels of distractors and of junk.
-IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
+#: Labels of distractors and of junk: their names in files, and the attributes of scores.
+IDS_OF_NO_PERSON = {"distractor_ids": "distractor_ids", "junk_ids": "_junk_ids"}
 
 
 def of_no_person(labels: np.ndarray, ids: Sequence[int]) -> np.ndarray:

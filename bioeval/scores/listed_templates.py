@@ -452,7 +452,7 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
 
 def pattern_of_pairs(scores: Any) -> str:
     """Return the pattern of :func:`subject_pattern` for the templates of a list of pairs."""
-    sides = getattr(scores, "templates", None)
+    sides = getattr(scores, "_templates", None)
     if sides is None:
         return EXAMPLE_PATTERN
     return subject_pattern(sides.values, (sides.a, sides.b, scores.genuine))

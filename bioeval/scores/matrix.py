@@ -70,6 +70,16 @@ class Scores(LabelledMatrix):
         Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
         for every probe. Divisions never split them: they are in the gallery of every part, and
         no probes of any.
+    memory_limit : int or str, optional
+        Bytes, or text such as ``"2 GiB"``: what an evaluation may take beyond the interpreter with
+        its libraries and compiled kernels, scores in memory not counted. Blocks of rows are chosen
+        from it; the results are the same. Whatever evaluates the scores raises
+        :class:`DataError` where the limit is too small, and says how much would do.
+
+    Attributes
+    ----------
+    probe_ids, gallery_ids : ndarray of int64
+        The templates: those with one number are the same, and are not compared with each other.
 
     Raises
     ------
@@ -132,8 +142,7 @@ class Scores(LabelledMatrix):
             In which distances are computed; float32 is about twice as fast.
         memory_limit : int or str
             Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
-            rows are computed whenever they are read (the attribute ``streams`` is then true), in
-            blocks that stay well below the limit.
+            rows are computed whenever they are read, in blocks that stay well below the limit.
         nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
@@ -205,10 +214,10 @@ class Scores(LabelledMatrix):
             exclude=exclude,
             distractor_ids=distractor_ids,
         )
-        made._embedded, made.origin = left, describe_metric(source.metric, left)
+        made._embeddings, made._origin = left, describe_metric(source.metric, left)
         if names:
-            made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        made.memory_limit = memory_limit
+            made._origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
+        made._memory_limit = memory_limit
         return made
 
     def _repr_html_(self) -> str:
@@ -280,7 +289,7 @@ class Scores(LabelledMatrix):
             scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name,
             templates=templates,
         )  # fmt: skip
-        return found.attempts(rules, lambda rows: places("pair", rows))
+        return found._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
@@ -318,29 +327,29 @@ class Scores(LabelledMatrix):
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
         if genuine is None:
-            if not self.labelled:
+            if not self._labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
-            genuine = self.codes.probe[i] == self.codes.gallery[j]
-        elif self.labelled and require_array("genuine", genuine).shape == i.shape:
+            genuine = self._codes.probe[i] == self._codes.gallery[j]
+        elif self._labelled and require_array("genuine", genuine).shape == i.shape:
             require_classes(
-                np.asarray(genuine) == 1, self.codes.probe[i], self.codes.gallery[j],
+                np.asarray(genuine) == 1, self._codes.probe[i], self._codes.gallery[j],
                 lambda rows: places("pair", rows),
             )  # fmt: skip
-        rows, columns = self.base_rows(i), self.base_columns(j)
+        rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
-        refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
-        self.verify()
+        refuse(self._excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
+        self._verify()
         values = self._cells(i, j)
         who = None
-        if self.labelled:
+        if self._labelled:
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
         pairs = PairScores(
             values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
-        pairs.origin, pairs.reading = self.origin, self.reading
-        pairs.distractor_ids, pairs.junk_ids = self.distractor_ids, self.junk_ids
+        pairs._origin, pairs._reading = self._origin, self._reading
+        pairs.distractor_ids, pairs._junk_ids = self.distractor_ids, self._junk_ids
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 

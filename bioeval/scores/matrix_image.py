@@ -51,7 +51,7 @@ def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)
-    scores.verify()
+    scores._verify()
     return MatrixImage(
         image=image,
         state=state,
@@ -64,13 +64,13 @@ def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
         kind=scores.kind,
         name=scores.name,
         layout=scores.layout,
-        subjects=len(scores.subjects) if scores.labelled else None,
+        subjects=len(scores.subjects) if scores._labelled else None,
     )
 
 
 def _order(scores: LabelledMatrix) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
-    probe, gallery = scores.codes.probe, scores.codes.gallery
+    probe, gallery = scores._codes.probe, scores._codes.gallery
     columns = np.argsort(gallery, kind="stable")
     if probe is gallery:
         return columns, columns
@@ -101,13 +101,13 @@ def _reduce(
     pixel = np.searchsorted(row_edges, place, side="right") - 1
     starts = column_edges[:-1]
     step = max(1, BLOCK_VALUES // len(columns))
-    step = max(scores.row_chunk, step // scores.row_chunk * scores.row_chunk)
+    step = max(scores._row_chunk, step // scores._row_chunk * scores._row_chunk)
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
-        values = scores.read_rows(low, high, columns).astype(np.float64)
+        values = scores._read_rows(low, high, columns).astype(np.float64)
         compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
         if scores.mask is not None:
-            compared &= scores.read_mask(low, high, columns) != IGNORE
+            compared &= scores._read_mask(low, high, columns) != IGNORE
         at = pixel[low:high]
         good = compared & np.isfinite(values)
         for out, what in (
@@ -176,28 +176,28 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     Of a large matrix these are the templates of some subjects, evenly taken.
     """
     m, n = scores.shape
-    base = scores.base
-    if scores.streams and callable(base.metric):
+    base = scores._base
+    if scores._streams and callable(base.metric):
         return None, "the metric is a function"
-    if m * n <= MOST_SCORES and not scores.streams:
+    if m * n <= MOST_SCORES and not scores._streams:
         view, said = scores.select(), "All scores"
-        view.verification = None  # a picture does not wait for the checksum of a file
+        view._verification = None  # a picture does not wait for the checksum of a file
         return view, said
-    if not scores.streams and not isinstance(base, np.ndarray):
+    if not scores._streams and not isinstance(base, np.ndarray):
         return None, "the matrix is large and read by rows; be.plot.matrix draws it"
-    if scores.streams and scores.has_mask:
+    if scores._streams and scores._has_mask:
         return None, "the rows are computed, with a mask; be.plot.matrix draws them"
-    enrolled = np.unique(scores.codes.gallery)
+    enrolled = np.unique(scores._codes.gallery)
     number = max(1, min(len(enrolled), SIDE * len(enrolled) // max(m, n)))
     chosen = enrolled[np.linspace(0, len(enrolled) - 1, number).astype(np.int64)]
     rows, columns = (
         _thinned(np.flatnonzero(np.isin(side, chosen)))
-        for side in (scores.codes.probe, scores.codes.gallery)
+        for side in (scores._codes.probe, scores._codes.gallery)
     )
     if not len(rows):
         rows = _thinned(np.arange(m))
-    view = scores.select(rows, columns).reading_own_columns()
-    view.verification = None
+    view = scores.select(rows, columns)._reading_own_columns()
+    view._verification = None
     of = f"of {number:,} of {len(enrolled):,} enrolled subjects, evenly taken"
     return view, f"A sample: {len(rows):,} x {len(columns):,} templates {of}"
 

@@ -38,8 +38,8 @@ class PairScores(Scores):
     pair_folds : ndarray, shape (p,), or None
     pair_ids : int64 array, shape (p, 1) or (p, 2)
         The position of each pair in the list, or the identities of its two templates.
-    templates : CodedSides or None
-        The names of the templates of both sides.
+    pair_templates : ndarray, shape (p, 2), or None
+        The names of the templates of both sides of each pair.
     unordered : bool
         Whether both orders of two templates were merged.
     attack : ndarray, shape (p,), or None
@@ -49,7 +49,7 @@ class PairScores(Scores):
     """
 
     missing = 0
-    labelled = False
+    _labelled = False
     unordered = False
     attack: np.ndarray | None = None
 
@@ -81,9 +81,9 @@ class PairScores(Scores):
         self.layout = "pairs"
         self.genuine = flags.astype(bool)
         self._subjects = _both_sides(subjects, "subjects", len(array))
-        self.templates = _both_sides(templates, "templates", len(array))
-        if isinstance(self.templates, np.ndarray):
-            self.templates = CodedSides.of(self.templates, "templates")
+        self._templates = _both_sides(templates, "templates", len(array))
+        if isinstance(self._templates, np.ndarray):
+            self._templates = CodedSides.of(self._templates, "templates")
         self.pair_folds = None if folds is None else as_labels(folds, "folds")
         if self.pair_folds is not None and len(self.pair_folds) != len(array):
             raise DataError(
@@ -96,7 +96,7 @@ class PairScores(Scores):
         return self._base.shape
 
     @property
-    def knows_subjects(self) -> bool:
+    def _knows_subjects(self) -> bool:
         """Whether the subjects of the pairs are known."""
         return self._subjects is not None
 
@@ -110,10 +110,10 @@ class PairScores(Scores):
     @property
     def pair_templates(self) -> np.ndarray | None:
         """The names of the templates of both sides of each pair."""
-        return None if self.templates is None else self.templates.objects()
+        return None if self._templates is None else self._templates.objects()
 
     @cached_property
-    def pair_codes(self) -> Codes:
+    def _pair_codes(self) -> Codes:
         """The subjects as codes: side a as probes, side b as the gallery."""
         if isinstance(self._subjects, CodedSides):
             return self._subjects.codes()
@@ -125,7 +125,7 @@ class PairScores(Scores):
         """The position of each pair in the list."""
         return np.arange(len(self._base), dtype=np.int64)[:, None]
 
-    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of pairs and their classes, in pieces, until the end of the list."""
         for low in range(0, len(self._base), PIECE):
             yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
@@ -168,15 +168,15 @@ class PairScores(Scores):
         if probes is None:
             return self
         places = as_index(probes, len(self._base), "probes")
-        view = self.taking(places)
+        view = self._taking(places)
         view.pair_ids = self.pair_ids[places]
         return view
 
-    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+    def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses: pairs."""
         return index, None
 
-    def taking(self, rows: np.ndarray) -> Self:
+    def _taking(self, rows: np.ndarray) -> Self:
         """Return some pairs, by their places or by a boolean selection, without remarks."""
         who, folds = self._subjects, self.pair_folds
         if who is not None:
@@ -189,34 +189,34 @@ class PairScores(Scores):
             subjects=who,
             folds=None if folds is None else folds[rows],
             name=self.name,
-            templates=None if self.templates is None else self.templates.take(rows),
+            templates=None if self._templates is None else self._templates.take(rows),
         )
-        view.unordered, view.origin, view.reading = self.unordered, self.origin, self.reading
+        view.unordered, view._origin, view._reading = self.unordered, self._origin, self._reading
         view.attack = None if self.attack is None else self.attack[rows]
         if "pair_ids" in self.__dict__:
             view.pair_ids = self.pair_ids[rows]
         return view
 
-    def with_sides_exchanged(self, turned: np.ndarray) -> Self:
+    def _with_sides_exchanged(self, turned: np.ndarray) -> Self:
         """Return a view in which the two sides of some pairs are exchanged."""
         view = copy(self)
-        for name in ("pair_subjects", "pair_codes", "fingerprint"):  # cached, of the others
+        for name in ("pair_subjects", "_pair_codes", "fingerprint"):  # cached, of the others
             view.__dict__.pop(name, None)
-        view.templates = None if self.templates is None else self.templates.exchanged(turned)
+        view._templates = None if self._templates is None else self._templates.exchanged(turned)
         if isinstance(self._subjects, CodedSides):
             view._subjects = self._subjects.exchanged(turned)
         elif self._subjects is not None:
             view._subjects = np.where(turned[:, None], self._subjects[:, ::-1], self._subjects)
         return view
 
-    def attempts(self, rules: ListRules, where: Where) -> Self:
+    def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
-        keep, notes = self.examined(rules, where)
-        found = self if keep is None else self.taking(keep)
-        found.remarks = tuple(notes)
+        keep, notes = self._examined(rules, where)
+        found = self if keep is None else self._taking(keep)
+        found._remarks = tuple(notes)
         return found
 
-    def examined(
+    def _examined(
         self, rules: ListRules, where: Where, classes: bool = True
     ) -> tuple[np.ndarray | None, list[str]]:
         """Return which pairs are attempts (None: all), and notes on the others.
@@ -235,8 +235,8 @@ class PairScores(Scores):
             require_classes(self.genuine, a, b, where)
         notes = note_on_infinite(self._base, self.kind, where)
         keep = None
-        if self.templates is not None:
-            listed = ListedTemplates(self.templates, self._base, self.genuine, where)
+        if self._templates is not None:
+            listed = ListedTemplates(self._templates, self._base, self.genuine, where)
             keep, found = listed.kept(rules)
             notes += found
             self.unordered = rules.unordered

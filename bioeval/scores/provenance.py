@@ -29,8 +29,8 @@ def describe(
     pairs = are_pairs(scores)
     names: list[str] = []
     enrolled = probing = np.zeros(0, dtype=bool)
-    if not pairs and scores.labelled:
-        codes = scores.codes
+    if not pairs and scores._labelled:
+        codes = scores._codes
         probing, enrolled = (present(x, len(codes.values)) for x in (codes.probe, codes.gallery))
         names = naming(codes.values, probing)
     return Provenance(
@@ -45,17 +45,17 @@ def describe(
         enrolled_subjects=frozenset(compress(names, enrolled[probing].tolist())),
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
-        origin=scores.origin,
+        origin=scores._origin,
         exclude=", ".join(scores.exclude),
-        reading=scores.reading,
-        attacks=scores.attacks_left_out,
-        gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
+        reading=scores._reading,
+        attacks=scores._attacks_left_out,
+        gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),
     )
 
 
 def _notes(scores: Scores) -> list[str]:
     """Return remarks on properties that are valid but often a mistake."""
-    notes = list(scores.remarks)
+    notes = list(scores._remarks)
     if are_pairs(scores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
@@ -64,13 +64,13 @@ def _notes(scores: Scores) -> list[str]:
                 "of theirs is missing"
             )
         return notes
-    if not scores.labelled:
+    if not scores._labelled:
         return notes
-    if (times := scores.enrolment_times) is not None:
+    if (times := scores._enrolment_times) is not None:
         notes.append(times.note())
-    probe, gallery = scores.codes.probe, scores.codes.gallery
+    probe, gallery = scores._codes.probe, scores._codes.gallery
     if scores.layout == "probe-against-gallery":
-        if not present(gallery, len(scores.codes.values))[probe].any():
+        if not present(gallery, len(scores._codes.values))[probe].any():
             notes.append(
                 f"{_NO_MATE}; check that both sides use the same labels "
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "

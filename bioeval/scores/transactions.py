@@ -113,7 +113,7 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
             f"{Argument('attempts')}: {int(missing.sum())} probes have no value in {column!r}, the "
             f"first is probe {int(np.argmax(missing))}; give each its transaction"
         )
-    subject, value = scores.codes.probe, Codes(values, values, column).probe
+    subject, value = scores._codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
     _, first, found = np.unique(key, return_index=True, return_inverse=True)
     _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)

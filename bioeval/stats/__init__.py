@@ -12,6 +12,14 @@ sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero
 ``be.verification(scores, interval="subject-bootstrap")``.
 """
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import Offered, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+
+def _of_studies() -> Offered:
+    from bioeval.base.study import doors
+
+    homes = [study.stats for study in doors().values()]
+    return Offered({name: home for x in homes for home in x for name in x[home]}, {}, {})
+
+
+__getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)

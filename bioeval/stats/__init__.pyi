@@ -15,6 +15,8 @@ from bioeval.stats.bootstrap import (
     subject_bootstrap as subject_bootstrap,
 )
 from bioeval.stats.options import METHODS as METHODS, Interval as Interval
+
+# Of the studies, as their doors offer them; written by scripts/stub.
 from bioeval.studies.folds.intervals import (
     RepeatedMean as RepeatedMean,
     nadeau_bengio as nadeau_bengio,

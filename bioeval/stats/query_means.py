@@ -49,8 +49,8 @@ class QuerySubjects:
         return SubjectMeans(queries, self.weights, self.options, self.no_person)
 
     def sums(self, mean: QueryMean) -> np.ndarray:
-        """Return the sum of the values of each subject, shape (k, people)."""
-        n, values = len(mean.query), mean.values.astype(np.float64)
+        """Return the sum of the scaled values of each subject, shape (k, people)."""
+        n, values = len(mean.query), mean.scalar.scaled(mean.values)
         owner = scipy.sparse.csr_array(
             (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
         )
@@ -101,8 +101,8 @@ def _by_subject(
         found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)
-        limits = of.limits(sums, cumulative=False)
-        found[name] = limits if mean.values.ndim > 1 else of_one(limits)
+        low, high = map(mean.scalar.unscaled, of.limits(sums, cumulative=False))
+        found[name] = (low, high) if mean.values.ndim > 1 else of_one((low, high))
         if name in _AREAS:
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:

@@ -181,7 +181,7 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 
 def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
     """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
-    if not scores.knows_subjects:
+    if not scores._knows_subjects:
         from bioeval.scores.listed_templates import pattern_of_pairs
 
         raise ProtocolError(
@@ -194,7 +194,7 @@ def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> N
 
 def codes_of_pairs(scores: PairScores) -> Codes:
     """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
-    codes = scores.pair_codes
+    codes = scores._pair_codes
     wrong = (codes.probe == codes.gallery) != scores.genuine
     if wrong.any():
         i = int(np.argmax(wrong))
@@ -209,8 +209,8 @@ def codes_of_pairs(scores: PairScores) -> Codes:
 def knows_people(scores: Scores) -> bool:
     """Whether the subjects of all attempts are known."""
     if are_pairs(scores):
-        return scores.knows_subjects
-    return scores.labelled
+        return scores._knows_subjects
+    return scores._labelled
 
 
 class SubjectAttempts:
@@ -236,12 +236,12 @@ class SubjectAttempts:
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = codes_of_pairs(scores) if are_pairs(scores) else scores.codes
+        known = codes_of_pairs(scores) if are_pairs(scores) else scores._codes
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
             probes, groups = job.claims
-            codes = scores.codes.probe[probes], reader.gallery.subjects[groups]
+            codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
@@ -252,7 +252,7 @@ class SubjectAttempts:
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         names = known.values[who]
         self.names = names.tolist()
-        self.no_person = of_no_person(names, (*scores.junk_ids, *scores.distractor_ids))
+        self.no_person = of_no_person(names, (*scores._junk_ids, *scores.distractor_ids))
         if self._pairs is None and job.claims is None:
             sizes = (self.persons_among(x) for x in (*self.sides, np.arange(self.people)))
             self.disjoint_pairs = disjoint_pairs(*sizes)
@@ -325,7 +325,7 @@ class SubjectAttempts:
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
-        probing = self._person[self.scores.codes.probe].astype(np.int32)
+        probing = self._person[self.scores._codes.probe].astype(np.int32)
         parts = []
         for block in blocks:
             if self.job.templates == "multi":
@@ -357,12 +357,12 @@ class SubjectAttempts:
 
     def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         scores, reader = self.scores, self.reader
-        codes = scores.codes.probe
+        codes = scores._codes.probe
         changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        people = self._person[scores.codes.probe], self._person[reader.gallery.subjects]
+        people = self._person[scores._codes.probe], self._person[reader.gallery.subjects]
         fusion = self.job.fusion if self.job.templates == "multi" else None
         if engine() is None or not isinstance(sink, MergingSink):
             found = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
@@ -378,7 +378,7 @@ class SubjectAttempts:
         probes, groups = self.job.claims
         found = counts_of("claims", self.reader, self._gather_claims)
         values, claim = found["values"].array(), found["claims"].array()
-        left = self._person[self.scores.codes.probe[probes[claim]]]
+        left = self._person[self.scores._codes.probe[probes[claim]]]
         right = self._person[self.reader.gallery.subjects[groups[claim]]]
         return self._listed(values, left, right, thresholds, sink)
 

@@ -133,7 +133,7 @@ class IdentificationJob:
             require_subjects(scores, "a rank among subjects")
         elif are_pairs(scores):
             require_subjects(scores, "identification")
-        elif not scores.derives_subjects:
+        elif not scores._derives_subjects:
             raise ProtocolError(
                 "the mask gives no consistent subjects: two templates that genuine cells connect "
                 "also meet in an impostor cell. Identification needs labels"

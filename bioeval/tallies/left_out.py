@@ -55,7 +55,7 @@ class LeftOut:
         fusion = tally.fusion if unit == "subject" else None
         found = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
         arrays = {name: joined.array() for name, joined in found.items()}
-        who, person = np.unique(reader.scores.codes.probe, return_inverse=True)
+        who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays |= {name: subject[arrays[name]] for name in ("nearest", "subject")}
         return cls(len(who), person.reshape(-1), ranks=ranks, **arrays)

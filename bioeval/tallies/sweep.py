@@ -36,6 +36,7 @@ from bioeval.scores.blocks import (
     Block,
     BlockReader,
     Progress,
+    RowsInRoom,
     distance_dtype,
     give_back,
     is_mapped,
@@ -75,7 +76,7 @@ MATES, DIGITS = 1 << 11, 64
 # differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
 # kept anyway, and what never; and scores so few that all are kept.
 PILOT_ROWS, PILOT_GROUPS = 256, 16
-MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 24, 1 << 16
+MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 25, 1 << 16
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for everything outside. Room for more scores that is kept on either side.
@@ -129,9 +130,9 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Whether the one-sweep kernel can run these jobs over these scores."""
-    if are_pairs(scores) or not scores.labelled or is_small(scores):
+    if are_pairs(scores) or not scores._labelled or is_small(scores):
         return False
-    if scores.enrolment_times is not None:  # who is enrolled differs by probe
+    if scores._enrolment_times is not None:  # who is enrolled differs by probe
         return False
     counting = [job for job in jobs if job.form != "digests"]
     return bool(counting) and all(map(_served, counting)) and _same_thresholds(jobs)
@@ -232,7 +233,7 @@ def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
 
 def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
     """Return the findings of a reader about failure codes in rows ``low:high``."""
-    if reader.scores.streams:
+    if reader.scores._streams:
         return {}
     watch, rows = reader.watch, slice(low, high)
     found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
@@ -277,27 +278,27 @@ class RowSweep:
         gallery = reader.gallery
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
-        self.gaps = scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
+        self.gaps = scores._has_mask or bool(scores.exclude) or scores.nan == "exclude"
         mask: Any = scores._mask
         self.by_blocks = scores.dtype != self.dtype
         if self.gaps:
             direct = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
             direct = mask is None or (direct and mask.flags.c_contiguous)
-            self.by_blocks |= not (direct and scores.in_memory)
-        in_place = scores.in_memory and not self.by_blocks
+            self.by_blocks |= not (direct and scores._in_memory)
+        in_place = scores._in_memory and not self.by_blocks
         if in_place:
-            self.base = writable_alias(scores.base)
+            self.base = writable_alias(scores._base)
             self.mask: Any = None if mask is None else writable_alias(mask)
-            self.rows = scores.base_rows(np.arange(scores.shape[0]))
+            self.rows = scores._base_rows(np.arange(scores.shape[0]))
         # A block that is read comes with the columns of a selection already chosen.
         columns = np.arange(scores.shape[1])
-        self.columns = scores.base_columns(columns) if in_place else columns
+        self.columns = scores._base_columns(columns) if in_place else columns
         gathered = gallery.order is not None and not self.by_blocks
         order = self.columns[gallery.order] if gathered else self.columns
         self.gallery = GalleryColumns(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
-            gathered=gathered or (in_place and scores.selects_columns),
+            gathered=gathered or (in_place and scores._selects_columns),
             starts=gallery.starts,
         )
         self.own_size = gallery.mate_stop - gallery.mate_start
@@ -315,7 +316,7 @@ class RowSweep:
             if given
             else np.empty(0, dtype=self.dtype)
         )
-        self.room_of_rows: np.ndarray | None = None
+        self.computed = RowsInRoom(scores)
         self.cells: list[HistogramWithThresholds | None] = [None, None]
         self.pilot: list[CellCounts] = []
         self.room = [0.0, 0.0]
@@ -328,7 +329,7 @@ class RowSweep:
             self.second_passes = [x and x.fresh() for x in estimate.second_passes]
             return
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
-        known = scores.streams or isinstance(scores.base, np.ndarray)
+        known = scores._streams or isinstance(scores._base, np.ndarray)
         known &= isinstance(scores._mask, np.ndarray | None)
         if known and any(job.wanted is not None for job in verification):
             self._want_second_passes()
@@ -344,9 +345,9 @@ class RowSweep:
         n = scores.shape[1]
         # Streamed rows are always computed in the same blocks, so that they are the same each time.
         step = reader.rows_per_block()
-        if not (scores.streams or self.by_blocks):
-            values = SWEEP_VALUES if scores.in_memory and not scores.exclude else READ_VALUES
-            in_place = scores.in_memory
+        if not (scores._streams or self.by_blocks):
+            values = SWEEP_VALUES if scores._in_memory and not scores.exclude else READ_VALUES
+            in_place = scores._in_memory
             most = rows_within(scores, step, in_place=True) if in_place else reader.most_rows
             step = max(step, min(values // n, most) // step * step)
         for low in range(first, last, step):
@@ -361,7 +362,7 @@ class RowSweep:
             else:
                 for job in self.digests:
                     job.look(low, self.raw, self.columns, block)
-                if not (scores.streams or self.by_blocks):
+                if not (scores._streams or self.by_blocks):
                     reader.watch.look(low, self.raw, self.columns, 1.0)
             give_back(scores)
             if progress is not None:
@@ -452,17 +453,17 @@ class RowSweep:
         gallery = self.reader.gallery
         row, place = self.reader.own_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
-        cells = self.scores.base_rows(row), self.scores.base_columns(column)
+        cells = self.scores._base_rows(row), self.scores._base_columns(column)
         exact: np.ndarray | None = None
-        if not self.scores.streams:
+        if not self.scores._streams:
             exact = self._gathered(*cells)
-        elif not self.scores.selects_rows:
-            exact = self.scores.base.of_cells(*cells)
+        elif not self.scores._selects_rows:
+            exact = self.scores._base.of_cells(*cells)
         self.digits = DIGITS if exact is None else 0
         found = self._computed_mates(row, column) if exact is None else exact
         found = -found if larger_is_closer(self.scores.kind) else found
         left_out = place == gallery.self_position[row]
-        left_out |= self.scores.excluded(row, column)
+        left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == IGNORE
         found[left_out] = np.nan
@@ -473,7 +474,7 @@ class RowSweep:
         found = np.empty(len(rows), dtype=self.dtype)
         for low in range(0, len(rows), MATES):
             some = slice(low, low + MATES)
-            found[some] = self.scores.base[rows[some], columns[some]]
+            found[some] = self.scores._base[rows[some], columns[some]]
             give_back(self.scores)
         return found
 
@@ -489,8 +490,8 @@ class RowSweep:
         for some in np.split(np.arange(len(row)), change[np.flatnonzero(np.diff(part)) + 1]):
             rows, i = np.unique(row[some], return_inverse=True)
             columns, j = np.unique(column[some], return_inverse=True)
-            block = self.scores.base.among(
-                self.scores.base_rows(rows), self.scores.base_columns(columns)
+            block = self.scores._base.among(
+                self.scores._base_rows(rows), self.scores._base_columns(columns)
             )
             found[order[some]] = block[i, j]
         return found
@@ -588,20 +589,22 @@ class RowSweep:
         """Return the matrix and the rows of it to count."""
         if block is not None:
             values, numbers = block.values, np.arange(len(rows))
-        elif self.scores.in_memory and (is_mapped(self.scores) and rows[-1] - rows[0] >= len(rows)):
+        elif self.scores._in_memory and (
+            is_mapped(self.scores) and rows[-1] - rows[0] >= len(rows)
+        ):
             values, numbers = self._copied(self.rows[rows]), np.arange(len(rows))
-        elif self.scores.in_memory:
+        elif self.scores._in_memory:
             values, numbers = self.base, self.rows[rows]
         else:
             low, high = int(rows[0]), int(rows[-1]) + 1
             if high - low == len(rows):
-                values = self._read(low, high)
+                values = self.computed.read(low, high)
             else:
-                values = self.scores.select(probes=rows).read_rows(0, len(rows))
+                values = self.scores.select(probes=rows)._read_rows(0, len(rows))
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
         self.raw = RawRows(values, numbers)
-        if block is None and self.scores.has_mask:
+        if block is None and self.scores._has_mask:
             self.raw = RawRows(values, numbers, self.mask, self.rows[rows])
         elif block is None and self.scores.exclude:
             self.raw = RawRows(values, numbers, self._not_excluded(rows), np.arange(len(rows)))
@@ -614,19 +617,9 @@ class RowSweep:
             nan=self.dtype.type(np.nan),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),
-            genuine=np.uint8(GENUINE if self.scores.has_mask else IMPOSTOR),
+            genuine=np.uint8(GENUINE if self.scores._has_mask else IMPOSTOR),
             strict=self.scores.nan != "exclude",
         )
-
-    def _read(self, low: int, high: int) -> np.ndarray:
-        """Return rows; those computed from embeddings are written to the memory of earlier ones."""
-        scores = self.scores
-        if not scores.streams or scores.selects_rows or scores.selects_columns:
-            return scores.read_rows(low, high)
-        if self.room_of_rows is None or len(self.room_of_rows) < high - low:
-            self.room_of_rows = np.empty((high - low, scores.shape[1]), dtype=self.dtype)
-        found: np.ndarray = scores.base.read(low, high, self.room_of_rows[: high - low])
-        return found
 
     def _not_excluded(self, rows: np.ndarray) -> np.ndarray:
         """Return a mask of rows that is 0 for pairs left out by `exclude`, and else 1."""

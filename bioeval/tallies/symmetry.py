@@ -30,29 +30,29 @@ def is_symmetric(scores: Scores) -> bool:
     """
     n = scores.shape[0]
     if are_pairs(scores):
-        return scores.knows_subjects and _listed_both_ways(scores)
+        return scores._knows_subjects and _listed_both_ways(scores)
     if n < 2:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     # Of a stored matrix, templates whose rows are in one chunk.
-    sample = sample_of(min(n, max(scores.row_chunk, SYMMETRY_SAMPLE)) if scores.is_stored else n)
+    sample = sample_of(min(n, max(scores._row_chunk, SYMMETRY_SAMPLE)) if scores._is_stored else n)
     some = scores.select(probes=sample, gallery=sample)
-    times = some.enrolment_times
+    times = some._enrolment_times
     if times is not None:
         outside = times.not_enrolled(np.arange(len(sample))[:, None], slice(None))
         if (outside != outside.T).any():
             return False
-    if some.has_mask:
-        mask = some.read_mask(0, len(sample))
+    if some._has_mask:
+        mask = some._read_mask(0, len(sample))
         if (mask != mask.T).any():
             return False  # each pair once, or so
-    if scores.streams:
-        return not callable(scores.base.metric)  # the named metrics are symmetric
+    if scores._streams:
+        return not callable(scores._base.metric)  # the named metrics are symmetric
     step = 1 if is_mapped(scores) else len(sample)
     parts = []
     for low in range(0, len(sample), step):
-        parts.append(some.read_rows(low, low + step))
+        parts.append(some._read_rows(low, low + step))
         give_back(scores)
     return same_both_ways(np.concatenate(parts))
 
@@ -64,7 +64,7 @@ def same_both_ways(values: np.ndarray) -> bool:
 
 def _listed_both_ways(scores: PairScores) -> bool:
     """Return whether the impostor pairs of each two subjects have the same scores both ways."""
-    codes, people = scores.pair_codes, np.uint64(len(scores.pair_codes.values))
+    codes, people = scores._pair_codes, np.uint64(len(scores._pair_codes.values))
     sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
     for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
         some = slice(low, low + _PAIRS_AT_ONCE)

@@ -172,7 +172,7 @@ class VerificationJob:
         scores = self.scores
         assert are_pairs(scores)
         done = 0
-        for values, genuine in scores.pieces():
+        for values, genuine in scores._pieces():
             if scores.nan == "raise" and np.isnan(values).any():
                 as_row(scores.values, scores.kind, scores.nan)  # raises, with their number
             row = as_row(values, scores.kind, scores.nan)[0]
@@ -182,7 +182,7 @@ class VerificationJob:
 
     def of_block(self, block: Block) -> tuple[np.ndarray, list[ImpostorBlock]]:
         """Return the attempts of a block of rows."""
-        if not self.scores.labelled:
+        if not self.scores._labelled:
             assert block.mask is not None
             return _listed(
                 block.values[block.mask == GENUINE], block.values[block.mask == IMPOSTOR]
@@ -245,15 +245,15 @@ class VerificationJob:
     def _people(self) -> tuple[int, int] | None:
         """Return subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
         if are_pairs(self.scores):
-            if not self.scores.knows_subjects:
+            if not self.scores._knows_subjects:
                 return None
-            codes = self.scores.pair_codes
+            codes = self.scores._pair_codes
             people = len(codes.values)
             return people, disjoint_among(codes.probe, codes.gallery, people)
         if self.claims is None:
             return None
         probes, groups = self.claims
-        left, right = self.scores.codes.probe[probes], self.reader.gallery.subjects[groups]
+        left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
         both = np.unique(np.concatenate([left, right]))
         return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
 
@@ -261,7 +261,7 @@ class VerificationJob:
         """Return the impostor scores of a block again, for refinement."""
         if self.claims is None and self.templates == "multi" and self.fusion == "min":
             return [block.nearest()]
-        if self.claims is None and self.templates == "single" and self.scores.labelled:
+        if self.claims is None and self.templates == "single" and self.scores._labelled:
             return [(block.values, block.mate_start, block.mate_stop)]
         return self.of_block(block)[1]
 

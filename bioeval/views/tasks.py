@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
+from bioeval.base.scalars import (
+    ATTACK_RATES,
+    AVERAGED,
+    COMPARED,
+    OPEN_SET_EER,
+    POINTS_OF,
+    SEEN,
+    Scalar,
+)
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.results.layouts import former_names
@@ -109,6 +117,12 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             if f"assured_{name}" in dataset:
                 label = with_unit(f"{scalar.label} assured", scalar)
                 yield Averaged(translate(label), scalar, at, dataset, "assured_")
+
+
+def compared_by(measure: str) -> Scalar:
+    """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
+    heads = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
+    return heads[max(filter(measure.startswith, heads), key=len)]
 
 
 def with_unit(label: str, scalar: Scalar) -> str:

@@ -109,7 +109,8 @@ def write_pages(app: Sphinx) -> None:
     for module in PUBLIC:
         for name, kind in names(module):
             title = name.replace("bioeval.", "be.", 1)
-            page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", ""]
+            inherited = ["   :inherited-members:"] * (name == "bioeval.Scores")
+            page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", *inherited, ""]
             pages[name] = "\n".join(page)
     for name, text in pages.items():
         _write_if_new(folder / f"{name}.rst", text)

@@ -423,7 +423,7 @@ def test_embeddings_are_streamed():
     x, labels = features(6, 4, 8)
     for dtype in ("float32", "float64"):
         scores = streamed(x, labels, dtype)
-        assert scores.streams
+        assert scores._streams
         assert scores.dtype == dtype
 
 

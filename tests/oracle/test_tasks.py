@@ -136,7 +136,7 @@ def test_a_mask_alone_identifies_templates_where_it_is_consistent(data, ties):
         expected = naive.closed_set(**case.naive(), ties=ties, unmated="skip", max_rank=6)
         np.testing.assert_allclose(ds.cms_count, floats(expected.cms_count), rtol=0, atol=1e-12)
         return
-    assert not scores.derives_subjects
+    assert not scores._derives_subjects
 
 
 @RELAXED

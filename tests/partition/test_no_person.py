@@ -9,6 +9,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import (
     EnrolledSplit,
     Experiment,
@@ -23,7 +24,6 @@ from bioeval.partition import (
 )
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.folds.splits import SplitSides
 
 QUERIES = np.repeat(np.arange(1, 21), 2)
 GALLERY = np.concatenate([np.repeat(np.arange(1, 21), 3), np.zeros(60, dtype=int), [-1] * 6])
@@ -208,7 +208,7 @@ def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
         tmp_path / "x.npz", names_of="market1501", kind="distance",
         probe_labels_key="probe", gallery_labels_key="gallery",
     )  # fmt: skip
-    assert (read.distractor_ids, read.junk_ids) == ((0,), (-1,))
+    assert (read.distractor_ids, read._junk_ids) == ((0,), (-1,))
     own = be.summaries(read, SubjectKFold(5), "market1501")
     stated = be.summaries(queries_and_gallery(distractor_ids=[0]), SubjectKFold(5), "market1501")
     np.testing.assert_array_equal(own["reid"]["mean_ap"], stated["reid"]["mean_ap"])

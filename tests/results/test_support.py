@@ -12,7 +12,7 @@ import bioeval as be
 from bioeval.results.support import ComparedPeople, people_for, people_with_pairs, support_warnings
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.thresholds.assured import Assured, assured_threshold
+from bioeval.studies.assurance.assured import Assured, assured_threshold
 
 
 def people_by_hand(pairs: float) -> int:

@@ -130,8 +130,8 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
             scores = be.Scores.from_embeddings(
                 left, labels, y, labels, metric=metric, dtype=dtype, memory_limit=limit
             )
-            assert scores.streams == (limit == 1) and scores.dtype == dtype
-            found = scores.read_rows(0, 6).diagonal()
+            assert scores._streams == (limit == 1) and scores.dtype == dtype
+            found = scores._read_rows(0, 6).diagonal()
             np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread))
         pairs = EmbeddingSource(left, y, metric, dtype).pairs(np.arange(6), np.arange(6))
         np.testing.assert_allclose(pairs, expected, rtol=1e-7, atol=1e-40)
@@ -285,7 +285,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
     given = {"metric": metric, "dtype": dtype}
     made = be.Scores.from_embeddings(x, labels, **given)
     streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
-    assert streamed.streams and not made.streams
+    assert streamed._streams and not made._streams
     assert streamed.dtype == made.dtype == np.dtype(dtype) and streamed.shape == made.shape
     np.testing.assert_array_equal(streamed.values, made.values)
     assert be.evaluate(streamed).identical(be.evaluate(made))
@@ -295,12 +295,12 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
     np.testing.assert_array_equal(parts[0].values, parts[1].values)
     assert be.ranks(parts[0]).identical(be.ranks(parts[1]))
     for part in (streamed, parts[0]):
-        assert part.streams
+        assert part._streams
     pairs = [s.at_pairs([0, 5, 39], [1, 4, 0]) for s in (streamed, made)]
     np.testing.assert_array_equal(pairs[0].values, pairs[1].values)
     two = be.Scores.from_embeddings(x[:9], labels[:9], x[9:], labels[9:], memory_limit=1, **given)
     plain = be.Scores(made.values[:9, 9:], labels[:9], labels[9:])
-    assert two.streams and be.verification(two).equals(be.verification(plain))
+    assert two._streams and be.verification(two).equals(be.verification(plain))
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -340,9 +340,9 @@ def test_what_asks_for_streams_is_checked():
         with pytest.raises(be.DataError, match="dtype is .*; expected one of 'float64', 'float32'"):
             be.Scores.from_embeddings(X, list("abc"), dtype=wrong)
     at_the_limit = be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8)
-    assert not at_the_limit.streams
-    assert be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8 - 1).streams
-    assert not be.Scores.from_embeddings(X, list("abc"), memory_limit=36, dtype="float32").streams
+    assert not at_the_limit._streams
+    assert be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8 - 1)._streams
+    assert not be.Scores.from_embeddings(X, list("abc"), memory_limit=36, dtype="float32")._streams
 
 
 def test_streamed_scores_say_what_a_failed_template_means():
@@ -367,7 +367,7 @@ def test_a_function_as_metric_states_its_kind():
     scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
     assert scores.kind == "similarity"
     streamed = be.Scores.from_embeddings(x, who, metric=product, kind="llr", memory_limit=1)
-    assert streamed.streams and streamed.kind == "llr"
+    assert streamed._streams and streamed.kind == "llr"
     with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
 
@@ -416,5 +416,5 @@ def test_rows_in_the_memory_of_earlier_ones_count_as_the_matrix():
     for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
         numba.set_num_threads(threads)
         scores = be.Scores.from_embeddings(x, labels, **given)
-        assert scores.streams and be.verification(scores).equals(expected)
+        assert scores._streams and be.verification(scores).equals(expected)
     numba.set_num_threads(1)

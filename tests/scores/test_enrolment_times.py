@@ -236,7 +236,7 @@ def test_files_keep_times(tmp_path, ending):
     again = be.load(tmp_path / f"x.{ending}")
     assert again.exclude == OVER_TIME
     assert be.verification(again, thresholds=[9]).equals(be.verification(scores, thresholds=[9]))
-    assert again.enrolment_times.sizes().tolist() == [2, 2, 2]
+    assert again._enrolment_times.sizes().tolist() == [2, 2, 2]
 
 
 def test_the_command_line_and_a_card(tmp_path, capsys):
@@ -296,7 +296,7 @@ def test_what_has_no_times_is_refused():
 def test_whole_numbers_are_exact():
     meta = {"enrolled_at": ["9007199254740993", "0"], "seen_at": [2**53, 2**53 + 1]}
     scores = be.Scores(np.ones((2, 2)), [1, 1], probe_meta=meta, exclude="not-enrolled")
-    assert scores.enrolment_times.sizes().tolist() == [1, 2]
+    assert scores._enrolment_times.sizes().tolist() == [1, 2]
     meta["enrolled_at"][1] = "nan"
     with pytest.raises(DataError, match="row 0 is '9007199254740993'"):
         be.Scores(np.ones((2, 2)), [1, 1], probe_meta=meta, exclude="not-enrolled")

@@ -125,7 +125,7 @@ def test_streamed_embeddings_exclude_too():
     given = {"metric": "l2", "probe_meta": meta, "exclude": ("session",)}
     whole = be.Scores.from_embeddings(x, labels, **given)
     streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
-    assert streamed.streams
+    assert streamed._streams
     a, b = be.tally(whole), be.tally(streamed)
     for node in ("verification/single", "open_set", "closed_set"):
         assert a.dataset(node).equals(b.dataset(node))

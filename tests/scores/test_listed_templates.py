@@ -68,7 +68,7 @@ def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
         assert found.genuine.tolist() == genuine[expected].tolist()
         assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
         both, pairs = in_both_orders(templates)
-        said = " ".join(found.remarks)
+        said = " ".join(found._remarks)
         noted = f"of {pairs} pairs {both} " in said or f"of 1 pair {both} " in said
         assert noted == (0 < both < pairs and "unordered" not in rules)
     assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
@@ -90,7 +90,7 @@ def test_what_is_left_out_is_said():
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]
-    assert "1 pair is listed in both orders and taken once" in once.remarks
+    assert "1 pair is listed in both orders and taken once" in once._remarks
 
 
 def test_numbers_of_pairs_in_errors():
@@ -124,7 +124,7 @@ def test_numbers_of_pairs_in_errors():
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
     found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
-    assert found.values.tolist() == [1, 5] and "differ by rounding alone" in found.remarks[0]
+    assert found.values.tolist() == [1, 5] and "differ by rounding alone" in found._remarks[0]
     with pytest.raises(be.DataError, match="different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
 
@@ -147,8 +147,8 @@ def test_classes_contradict_subjects():
 ])  # fmt: skip
 def test_infinite_scores_are_said(kind, score, at):
     found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
-    assert found.remarks == (f"1 score is infinite (pair 1): accepted at {at} finite threshold",)
-    assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind).remarks == ()
+    assert found._remarks == (f"1 score is infinite (pair 1): accepted at {at} finite threshold",)
+    assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind)._remarks == ()
 
 
 def test_a_selection_keeps_names():
@@ -170,7 +170,7 @@ def test_a_table_of_templates_shows_what_sorting_does(monkeypatch, cells):
     scores = np.abs(pairs[:, 0] - pairs[:, 1]) + 0.5
     found = be.Scores.from_pairs(scores, genuine, templates=listed)
     assert found.values.tolist() == scores[pairs[:, 0] != pairs[:, 1]].tolist()
-    assert f"of {number} pairs {both} are listed in both orders" in " ".join(found.remarks)
+    assert f"of {number} pairs {both} are listed in both orders" in " ".join(found._remarks)
     once = be.Scores.from_pairs(scores, genuine, templates=listed, unordered=True)
     assert len(once.values) == number
     turned = next(k for k, (i, j) in enumerate(listed) if i != j and (j, i) in listed)

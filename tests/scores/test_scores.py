@@ -625,7 +625,7 @@ def test_a_mask_alone_says_what_is_genuine():
     d = np.array([[0.1, 0.5, 0.2], [0.3, 0.4, 0.6]])
     mask = np.array([[2, 1, 0], [1, 2, 1]])
     scores = be.Scores(d, mask=mask)
-    assert scores.layout == "probe-against-gallery" and not scores.labelled
+    assert scores.layout == "probe-against-gallery" and not scores._labelled
     genuine, impostor = [0.1, 0.4], [0.5, 0.3, 0.6]
     assert_verification(
         be.verification(scores, thresholds=[0.1, 0.3, 0.5]), genuine, impostor, "distance"
@@ -826,7 +826,7 @@ def test_the_repr_says_which_probes_are_compared_with_which_gallery():
         (scores.select([0, 0, 1], [0, 1, 2]), "probes from the gallery, 3 x 3"),
         (scores.select([2, 0, 1], [0, 1, 2]), "all-against-all, 3 x 3"),
         (scores.select([0, 1], [2, 3]), "probe-against-gallery, 2 x 2"),
-        (scores.select(gallery=[0, 1]).as_part_of("all-against-all"), "part of all-against-all"),
+        (scores.select(gallery=[0, 1])._as_part_of("all-against-all"), "part of all-against-all"),
     ):
         assert repr(part).startswith(f"<Scores {words}")
     assert "probes from the gallery, 2 x 6 templates" in scores[[0, 1], :]._repr_html_()
@@ -838,12 +838,6 @@ def test_pairs_that_name_their_sides_are_taken_by_name():
     for part in (scores.select(found), scores[found], scores[found._asdict()]):
         assert part.probe_ids.tolist() == found.probe.tolist()
         assert part.gallery_ids.tolist() == found.gallery.tolist()
-
-
-def test_scores_are_no_sequence():
-    with pytest.raises(TypeError, match="not iterable"):
-        list(square_scores())
-    assert np.asarray(square_scores()).shape == ()
 
 
 def test_an_index_of_pairs_and_of_lists_takes_pairs_and_queries():
@@ -1024,3 +1018,43 @@ def test_pairs_are_not_taken_from_ignored_cells():
     scores = be.Scores(np.zeros((2, 2)), ["a", "b"], ["a", "c"], mask=mask)
     with pytest.raises(be.DataError, match="1 pairs are cells that the mask ignores.*pair 1"):
         scores.at_pairs([0, 0], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        rectangular(np.zeros((4, 6))),
+        be.Scores.from_pairs([0.1, 0.8], [True, False]),
+        be.TopKScores([[1, 0]], ["a"], ["a", "b"]),
+    ],
+    ids=lambda scores: scores.layout,
+)
+def test_scores_are_neither_a_sequence_nor_an_array(scores):
+    """They have no length, not even where an index of rows works, and an array has no kind."""
+    for call, said in (
+        (len, "has no len"),
+        (iter, "not iterable"),
+        (list, "not iterable"),
+        (lambda x: 0.5 in x, "not (iterable|a container)"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            call(scores)
+    for call in (
+        np.asarray,
+        np.mean,
+        lambda x: be.Scores(x, PROBES),
+        lambda x: be.Scores([[0.0]], x),
+    ):
+        with pytest.raises(be.DataError, match=r"Scores are no array; give scores\.values"):
+            call(scores)
+    assert scores  # they are true
+
+
+def test_a_limit_is_an_argument_of_scores():
+    d = small((4, 6), "float64")
+    limited = rectangular(d, memory_limit="200 MiB")
+    assert be.verification(limited).equals(be.verification(rectangular(d)))
+    with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little"):
+        be.verification(rectangular(d, memory_limit="1 MiB").select(probes=[0, 1]))
+    with pytest.raises(be.DataError, match="memory_limit is .*expected a number of bytes"):
+        rectangular(d, memory_limit="some")

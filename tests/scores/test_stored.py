@@ -192,7 +192,7 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
         for values in containers(d, tmp_path):
             for threads in {1, before}:
                 numba.set_num_threads(threads)
-                found = be.evaluate(be.Scores(values, shuffled).within("200 MiB"))
+                found = be.evaluate(be.Scores(values, shuffled, memory_limit="200 MiB"))
                 for node in expected.leaves:
                     assert found[node.path].to_dataset().equals(node.to_dataset())
     finally:
@@ -218,20 +218,20 @@ def test_a_small_container_is_read_once_for_operating_points(evaluation):
     scores = be.Scores(StoredRows(array, "x"), labels)
     evaluation(scores)
     assert sum(high - low for low, high in array.reads) == 600
-    assert scores.is_stored  # what was read is not kept
+    assert scores._is_stored  # what was read is not kept
 
 
 def test_what_is_not_held_in_memory(monkeypatch):
     d, labels = matrix(60)
     scores = be.Scores(StoredRows(Chunked(d, 10), "x"), labels)
-    assert not scores.held().is_stored
-    assert scores.held().fingerprint == scores.fingerprint
-    assert scores.within("1 GiB").held().is_stored
-    assert scores.select(probes=[1, 2]).held().is_stored
+    assert not scores._held()._is_stored
+    assert scores._held().fingerprint == scores.fingerprint
+    assert scores._within("1 GiB")._held()._is_stored
+    assert scores.select(probes=[1, 2])._held()._is_stored
     with computed_by(BlockEngine(LocalExecutor())):
-        assert scores.held().is_stored
+        assert scores._held()._is_stored
     monkeypatch.setattr(labelled_matrix, "MEMORY_LIMIT", d.nbytes - 1)
-    assert scores.held().is_stored
+    assert scores._held()._is_stored
 
 
 def test_pages_are_released_of_large_mapped_files_or_under_a_limit(tmp_path, monkeypatch):
@@ -240,8 +240,8 @@ def test_pages_are_released_of_large_mapped_files_or_under_a_limit(tmp_path, mon
     scores = be.Scores(np.load(tmp_path / "x.npy", mmap_mode="r"), labels)
     monkeypatch.setattr(blocks, "MAPPED", 2 * d.nbytes)
     assert not is_mapped(scores)
-    assert not is_mapped(scores.within(5 * d.nbytes))
-    assert is_mapped(scores.within(4 * d.nbytes))
+    assert not is_mapped(scores._within(5 * d.nbytes))
+    assert is_mapped(scores._within(4 * d.nbytes))
     monkeypatch.setattr(blocks, "MAPPED", d.nbytes)  # the file has a header, too
     assert is_mapped(scores)
 
@@ -261,8 +261,8 @@ def test_wide_parquet_is_left_in_its_file(tmp_path):
     table = pa.Table.from_arrays([pa.array(names[1:]), *map(pa.array, d.T)], names=names)
     parquet.write_table(table, tmp_path / "x.parquet", row_group_size=70)
     scores = be.load(tmp_path / "x.parquet", kind="distance")
-    assert scores.is_stored
-    assert scores.row_chunk == 70
+    assert scores._is_stored
+    assert scores._row_chunk == 70
     found, expected = be.verification(scores), be.verification(be.Scores(d, labels))
     assert found.eer == expected.eer
     assert (found.far.values == expected.far.values).all()
@@ -286,12 +286,12 @@ def test_a_large_group_of_parquet_is_read_in_pieces_under_a_limit(tmp_path, monk
     monkeypatch.setattr(parquet_rows, "_PIECE", 30 * d[0].nbytes)
     monkeypatch.setattr(parquet_rows, "_DECODED", 8 * 200 * 7)  # seven columns
     scores = be.load(tmp_path / "x.parquet", kind="distance")
-    assert scores.base.row_ends.tolist() == [*range(0, 200, 30), 200, 300]
+    assert scores._base.row_ends.tolist() == [*range(0, 200, 30), 200, 300]
     np.testing.assert_array_equal(scores.values, d)
-    rows = scores.base.array
+    rows = scores._base.array
     for key in (slice(170, 230), slice(3, 4), (slice(190, 205), slice(5, 9))):
         np.testing.assert_array_equal(rows[key], d[key])
-    ours = be.verification(be.Scores(scores.base, labels).within("200 MiB"))
+    ours = be.verification(be.Scores(scores._base, labels, memory_limit="200 MiB"))
     assert ours.identical(be.verification(be.Scores(d, labels)))
 
 
@@ -328,10 +328,10 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
         file.create_dataset("scores", data=d, chunks=(chunk, 600))
     scores = be.Scores(h5py.File(tmp_path / "x.h5")["scores"], labels)
     with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little.*at least") as found:
-        be.evaluate(scores.within("1 MiB"))
+        be.evaluate(scores._within("1 MiB"))
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None
-    enough = scores.within(least[1])
+    enough = scores._within(least[1])
     assert BlockReader(enough).rows_per_block() >= chunk
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 
@@ -345,12 +345,12 @@ def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypat
     parquet.write_table(table, tmp_path / "x.parquet", row_group_size=5)
     scores = be.load(tmp_path / "x.parquet", kind="distance")
     with pytest.raises(be.DataError, match="memory_limit is 90 MiB.*fewer groups need") as found:
-        be.evaluate(scores.within("90 MiB"))
+        be.evaluate(scores._within("90 MiB"))
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None
     monkeypatch.setattr(parquet_rows, "_COLUMNS", 7)  # decoded together
-    assert np.array_equal(scores.within(least[1]).values, d)
-    assert be.verification(scores.within(least[1])).identical(be.verification(scores))
+    assert np.array_equal(scores._within(least[1]).values, d)
+    assert be.verification(scores._within(least[1])).identical(be.verification(scores))
 
 
 @pytest.mark.slow

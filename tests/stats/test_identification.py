@@ -36,7 +36,7 @@ REPLICATES = 7
 
 
 def people_of(scores):
-    return scores.codes.values[np.unique(scores.codes.probe)].tolist()
+    return scores._codes.values[np.unique(scores._codes.probe)].tolist()
 
 
 def by_hand(case, scores, unit, ties, impostors):
@@ -172,14 +172,14 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     closed = closed_set_dataset(tally, ties=ties, unmated="skip")
     if len(people_of(scores)) < 2:
         assert np.isnan(
-            closed_set_intervals(closed, tally, scores.codes.probe, interval).cms_low
+            closed_set_intervals(closed, tally, scores._codes.probe, interval).cms_low
         ).all()
         return
     ranks = range(1, min(10, opened.sizes["rank"]) + 1)
     replicates = by_hand(case, scores, unit, ties, impostors)
     share, far, dir_, at_far, eer = zip(*(rates(*x, grid, ranks) for x in replicates), strict=True)
-    opened = open_set_intervals(opened, tally, scores.codes.probe, interval)
-    closed = closed_set_intervals(closed, tally, scores.codes.probe, interval)
+    opened = open_set_intervals(opened, tally, scores._codes.probe, interval)
+    closed = closed_set_intervals(closed, tally, scores._codes.probe, interval)
     everyone = naive.read(**case.naive())
     found = naive.ranked(everyone, unit, "min", ties)
     given_ = found, everyone, impostors, TARGETS
@@ -191,7 +191,7 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
             ours = ours[: len(limits)] if k is None else ours[:, k - 1]
             np.testing.assert_allclose(ours, limits, atol=1e-9)
     _, drawn, _, _ = identification_replicates(
-        tally, scores.codes.probe, ties, impostors, np.array(TARGETS), interval
+        tally, scores._codes.probe, ties, impostors, np.array(TARGETS), interval
     )
     if not np.isnan(opened.eer):
         np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)

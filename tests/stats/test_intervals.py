@@ -82,8 +82,8 @@ def resampled(found, people):
 
 
 def people_of(scores):
-    return scores.codes.values[
-        np.unique(np.concatenate([scores.codes.probe, scores.codes.gallery]))
+    return scores._codes.values[
+        np.unique(np.concatenate([scores._codes.probe, scores._codes.gallery]))
     ].tolist()
 
 
@@ -550,7 +550,7 @@ def test_streamed_embeddings_have_the_intervals_of_their_matrix():
     given = crowd.embeddings[mixed], crowd.labels[mixed]
     whole = be.Scores.from_embeddings(*given)
     streamed = be.Scores.from_embeddings(*given, memory_limit=1000)
-    assert streamed.streams and not whole.streams
+    assert streamed._streams and not whole._streams
     options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": [0.2, 0.5]}
     one, other = (be.verification(s, **options) for s in (whole, streamed))
     for name in ("far_low", "frr_high", "eer_interval_high", "auc_low"):

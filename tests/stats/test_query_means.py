@@ -61,9 +61,9 @@ def replicates(scores, cameras, case, counted, evaluate):
 
     People none of whose queries is counted are not drawn.
     """
-    people = np.unique(scores.codes.probe[counted]).tolist()
+    people = np.unique(scores._codes.probe[counted]).tolist()
     weights = subject_weights(len(people), REPLICATES, seed_sequence(3))
-    owners = [people.index(x) if x in people else None for x in scores.codes.probe.tolist()]
+    owners = [people.index(x) if x in people else None for x in scores._codes.probe.tolist()]
     every = naive_reid.queries
     for column in weights.T.astype(int):
         with pytest.MonkeyPatch.context() as patch:
@@ -105,7 +105,7 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
     tally, options = RetrievalJob(scores, rules).run(), ReidOptions(**rules.result_options())
-    measures, people = reid_measures(tally, options), scores.codes.probe
+    measures, people = reid_measures(tally, options), scores._codes.probe
     found = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
@@ -116,7 +116,7 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
             ),
         )
     )  # fmt: skip
-    counted = scores.codes.probe[included].tolist()
+    counted = scores._codes.probe[included].tolist()
     means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
     means += tuple(name for name, _ in naive_reid.OF_LISTS)
     for name in ("precision_at_k", "recall_at_k", *means):
@@ -147,7 +147,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
     job = GomJob(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
     tally, options = job.run(), GomOptions(budget=budget, max_rank=3)
     found = query_mean_intervals(
-        gom_dataset(tally, options), gom_measures(tally, options), scores.codes.probe, GOM, OPTIONS
+        gom_dataset(tally, options), gom_measures(tally, options), scores._codes.probe, GOM, OPTIONS
     )
     expected = list(
         replicates(
@@ -157,8 +157,8 @@ def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
             ),
         )
     )  # fmt: skip
-    counted = scores.codes.probe[tally.matches.counts > 0].tolist()
-    opened = scores.codes.probe[~tally.enrolled].tolist()
+    counted = scores._codes.probe[tally.matches.counts > 0].tolist()
+    opened = scores._codes.probe[~tally.enrolled].tolist()
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
@@ -201,7 +201,7 @@ def test_queries_of_an_identity_are_one_unit(scores):
 def test_closed_forms(scores):
     ds = be.reid(scores, interval="analytic", per_query=True)
     precision, mean = ds.average_precision.values, float(ds.mean_ap)
-    people = [precision[scores.codes.probe == person] for person in range(30)]
+    people = [precision[scores._codes.probe == person] for person in range(30)]
     variance = sum(sum(float(x) - mean for x in own) ** 2 for own in people) * 30 / 29 / 120**2
     half = 1.959963984540054 * np.sqrt(variance)
     np.testing.assert_allclose([ds.mean_ap_low, ds.mean_ap_high], [mean - half, mean + half])

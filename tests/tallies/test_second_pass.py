@@ -174,7 +174,7 @@ def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     labels = rng.permutation(np.repeat(np.arange(30), 5))
     x = rng.normal(size=(30, 16))[labels] + rng.normal(size=(150, 16))
     scores = be.Scores.from_embeddings(x, labels, metric=metric, dtype=dtype, memory_limit=1 << 16)
-    assert scores.streams
+    assert scores._streams
     among = EmbeddingSource.among
 
     def shifted(self, rows, columns):

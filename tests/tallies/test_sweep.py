@@ -217,7 +217,7 @@ def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
     try:
         for in_kernel in (True, False):
             # A matrix that is not in memory as floats is counted by blocks.
-            monkeypatch.setattr(be.Scores, "in_memory", property(lambda _, x=in_kernel: x))
+            monkeypatch.setattr(be.Scores, "_in_memory", property(lambda _, x=in_kernel: x))
             tally = be.tally(scores, "auto")
             tally.save(tmp_path / f"{in_kernel}.npz")
             with np.load(tmp_path / f"{in_kernel}.npz") as arrays:
@@ -323,7 +323,7 @@ def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
     scores = be.Scores(stored(d), labels, kind=kind)
     order = np.random.default_rng(4).permutation(len(labels))
     for view in (scores, scores.select(probes=np.arange(5, 40), gallery=order)):
-        assert not view.in_memory
+        assert not view._in_memory
         check_same(view)
         plain = be.Scores(d, labels, kind=kind).select(view.probe_ids, view.gallery_ids)
         assert be.verification(view).equals(be.verification(plain))

@@ -715,7 +715,7 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
             kind="distance",
             metric=lambda a, b: values[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))],
         )  # fmt: skip
-        assert scores.streams
+        assert scores._streams
     else:
         kind = "similarity" if form == "similarity" else "distance"
         scores = be.Scores(values, labels, kind=kind)

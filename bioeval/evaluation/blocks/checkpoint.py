@@ -26,8 +26,8 @@ from bioeval.base.version import __version__
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.galleries.random_galleries import FixedSums
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,
@@ -46,13 +46,13 @@ def digest_of_rows(scores: Scores, low: int, high: int) -> str:
 
     Of embeddings it is empty: their own digest is among those of :func:`digests_of`.
     """
-    if scores.streams:
+    if scores._streams:
         return ""
     found = xxhash.xxh3_128()
     n = scores.shape[1]
     step = max(1, _PIECE // (n * scores.dtype.itemsize))
     for first in range(low, high, step):
-        found.update(np.ascontiguousarray(scores.read_rows(first, min(first + step, high))))
+        found.update(np.ascontiguousarray(scores._read_rows(first, min(first + step, high))))
     return found.hexdigest()
 
 
@@ -72,10 +72,10 @@ def digests_of(scores: Scores) -> dict[str, str]:
     found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
     for side, columns in (("probe_meta", scores.probe_meta), ("gallery_meta", scores.gallery_meta)):
         found[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
-    if scores.has_mask:
-        found["mask"] = digest_of(*(scores.read_mask(i, i + 1) for i in range(scores.shape[0])))
-    if scores.streams:
-        source = scores.base
+    if scores._has_mask:
+        found["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
+    if scores._streams:
+        source = scores._base
         metric = source.metric
         found["metric"] = metric if isinstance(metric, str) else repr(metric)
         found["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
@@ -91,7 +91,7 @@ def digest_of_data(scores: Scores) -> str:
 def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of the matrix that some scores select."""
     rows, columns = (np.arange(x) for x in scores.shape)
-    return scores.base_rows(rows), scores.base_columns(columns)
+    return scores._base_rows(rows), scores._base_columns(columns)
 
 
 def digest_of(*arrays: np.ndarray) -> str:
@@ -332,7 +332,7 @@ class Checkpoint:
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
         scores, arrays = work.scores, [*getattr(work, "depends_on", ())]
-        if scores.selects_rows or scores.selects_columns:
+        if scores._selects_rows or scores._selects_columns:
             arrays += _places(scores)
         if not arrays:
             return
@@ -408,9 +408,9 @@ class Pass:
 
 def _covers(one: Scores, other: Scores) -> bool:
     """Whether `one` is the whole matrix of `other`, or the same part of it."""
-    if one.base is not other.base:
+    if one._base is not other._base:
         return False
-    whole = not (one.selects_rows or one.selects_columns)
+    whole = not (one._selects_rows or one._selects_columns)
     return whole or (one._rows is other._rows and one._columns is other._columns)
 
 

@@ -31,7 +31,7 @@ def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list
     m, n = work.scores.shape[0], math.prod(work.scores.shape[1:])
     step = work.step
     if rows is None:
-        most = (CELLS_STREAMED if work.scores.streams else CELLS) // n
+        most = (CELLS_STREAMED if work.scores._streams else CELLS) // n
         rows = min(most, -(-m // (4 * workers)))
     size = max(1, -(-rows // step)) * step
     return [(low, min(low + size, m)) for low in range(0, m, size)]

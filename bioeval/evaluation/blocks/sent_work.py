@@ -172,7 +172,7 @@ def _matrices(work: RowWork, by_path: bool) -> dict[str, tuple[Any, list[Scores]
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
     found: dict[int, tuple[str, Any, list[Scores]]] = {}
     for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
-        for name, values in (("values", scores.base), ("mask", scores._mask)):
+        for name, values in (("values", scores._base), ("mask", scores._mask)):
             computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
             if values is not None and not (computed or by_path and place_in_file(values)):
                 found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
@@ -183,7 +183,7 @@ def sent_rows(packed: Packed, low: int, high: int) -> Rows:
     """Return rows ``low:high`` of the matrices that are sent by rows."""
     found = {}
     for name, (values, readers) in packed.matrices.items():
-        numbers = np.unique(np.concatenate([x.base_rows(np.arange(low, high)) for x in readers]))
+        numbers = np.unique(np.concatenate([x._base_rows(np.arange(low, high)) for x in readers]))
         some: Any = numbers
         if numbers[-1] - numbers[0] == len(numbers) - 1:
             some = slice(int(numbers[0]), int(numbers[-1]) + 1)

@@ -17,12 +17,11 @@ from bioeval.scores.chunks import MissingChunks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
+from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import Kept
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.reid.image_names import PATTERNS
 
 __all__ = ["load", "losses", "save"]
 
@@ -161,7 +160,7 @@ def load(
         "media")``; see :meth:`Scores.from_embeddings`.
     memory_limit : int or str, optional
         Bytes, or text such as ``"2 GiB"``, that an evaluation of the scores may take; see
-        :meth:`Scores.within`.
+        :class:`Scores`.
     keep_embeddings : bool, optional
         The file must hold embeddings, and :func:`save` to an array format (.npz, .mat, .h5, .zarr,
         .safetensors) then writes these and not their distances, which are computed as they are
@@ -192,7 +191,7 @@ def load(
     found = registry.read(given.pop("path"), ReadOptions.parse(**given))
     if names_of in PATTERNS:
         known = PATTERNS[names_of]
-        found.distractor_ids, found.junk_ids = known.distractor_ids, known.junk_ids
+        found.distractor_ids, found._junk_ids = known.distractor_ids, known.junk_ids
     return found
 
 
@@ -227,7 +226,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     if not isinstance(scores, Scores):
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = require_path("path", path)
-    scores.verify()
+    scores._verify()
     try:
         registry.format_to_write(place).write(scores, place)
     except BioevalError:
@@ -264,10 +263,10 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """
     lost = []
     form = registry.format_to_write(Path(path))
-    kept = scores.keeps_embeddings and form.holds_arrays
-    if scores.origin and not isinstance(scores, PairScores) and not kept:
-        lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
-    numbers = [x for name in IDS_OF_NO_PERSON for x in getattr(scores, name)]
+    kept = scores._keeps_embeddings and form.holds_arrays
+    if scores._origin and not isinstance(scores, PairScores) and not kept:
+        lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
+    numbers = [*scores.distractor_ids, *scores._junk_ids]
     if numbers and not form.holds_arrays and ".npy" not in form.suffixes:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"

@@ -22,7 +22,7 @@ from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import TopKScores
+from bioeval.scores.top_k import TopKScores
 
 _KINDS: dict[bytes, PlainKind] = {b"S2": "similarity", b"D2": "distance"}
 _CELLS = {b"MF": "f4", b"MB": "u1"}
@@ -107,7 +107,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     files = dict.fromkeys(x.path.name for x in (probe, gallery) if x and x.path.suffix == ".xml")
     if files:
         noun = "sigsets" if len(files) > 1 else "sigset"
-        scores.reading = (f"subjects from the {noun} {' and '.join(files)}",)
+        scores._reading = (f"subjects from the {noun} {' and '.join(files)}",)
     return scores
 
 
@@ -146,7 +146,7 @@ def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
 
 def _write(scores: Scores, path: Path) -> None:
     """Write the matrix as float32, and beside it the mask of genuine cells."""
-    scores.require_matrix()
+    scores._require_matrix()
     if isinstance(scores, PairScores | TopKScores) or scores.kind not in _KINDS.values():
         raise DataError(
             f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
@@ -162,21 +162,21 @@ def _write(scores: Scores, path: Path) -> None:
         for file, cells in ((matrix, b"MF "), (mask, b"MB ")):
             file.write(first + b"\n" + lists + cells + shape + b"\x78\x56\x34\x12")
         for row in range(scores.shape[0]):
-            matrix.write(scores.read_rows(row, row + 1).astype("<f4").tobytes())
+            matrix.write(scores._read_rows(row, row + 1).astype("<f4").tobytes())
             mask.write(_mask_row(scores, row).tobytes())
 
 
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
     """Return the bytes of the mask for a row: compared cells, and genuine ones."""
     n = scores.shape[1]
-    given = scores.read_mask(row, row + 1)[0] if scores.has_mask else None
+    given = scores._read_mask(row, row + 1)[0] if scores._has_mask else None
     genuine = (
-        scores.codes.gallery == scores.codes.probe[row]
-        if scores.labelled or given is None
+        scores._codes.gallery == scores._codes.probe[row]
+        if scores._labelled or given is None
         else given == GENUINE
     )
     kept = scores.gallery_ids != scores.probe_ids[row]
-    kept &= ~scores.excluded(np.full(n, row), np.arange(n))
+    kept &= ~scores._excluded(np.full(n, row), np.arange(n))
     if given is not None:
         kept &= given != IGNORE
     return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)

@@ -23,10 +23,10 @@ from bioeval.base.memory import require_bytes
 from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED, check_target
+from bioeval.scores.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 from bioeval.scores.listed_templates import Kept, ListRules
 from bioeval.scores.matrix import Scores
-from bioeval.studies.reid.image_names import NAMES_OF
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MissingPairs = Literal["raise", "skip"]

@@ -34,8 +34,8 @@ from bioeval.scores.formats.files import (
 )
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import LABEL_COLUMNS
-from bioeval.studies.reid.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000

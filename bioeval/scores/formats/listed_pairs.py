@@ -239,7 +239,7 @@ def as_matrix(
         gallery_meta=None if square and labels else meta[1],
         **how,
     )
-    scores.remarks = tuple(notes)
+    scores._remarks = tuple(notes)
     return scores
 
 
@@ -339,19 +339,19 @@ def pairs_of_columns(
             f"out {say('as_', 'matrix')}"
         )
     bona_fide = _has_classes(pairs) and listed.attack is None
-    keep, notes = listed.examined(_rules(options), pairs.where, bona_fide)
+    keep, notes = listed._examined(_rules(options), pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
     if options.as_ == "matrix":
         pairs = pairs if keep is None else pairs.taking(keep)
         scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), options, how)
     else:
-        scores = listed if keep is None else listed.taking(keep)
-    scores.remarks += tuple(notes)
-    scores.reading = pairs.reading
+        scores = listed if keep is None else listed._taking(keep)
+    scores._remarks += tuple(notes)
+    scores._reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         said = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
-        scores.reading = (said, *scores.reading)
+        scores._reading = (said, *scores._reading)
     return scores
 
 

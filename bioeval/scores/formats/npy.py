@@ -50,7 +50,7 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import are_lists
+from bioeval.scores.top_k import are_lists
 
 #: The version of the layout of ``x.json``, and under which key it is there.
 SCHEMA = 1
@@ -182,7 +182,7 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
         found = scores.at_pairs(pairs.a, pairs.b, pairs.same)
-    found.reading = notes
+    found._reading = notes
     return found
 
 
@@ -227,9 +227,9 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
         name=path.stem,
     )
     found.pair_ids = np.column_stack([pairs.a, pairs.b])
-    found.origin = describe_metric(metric, features)
+    found._origin = describe_metric(metric, features)
     if names:
-        found.origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
+        found._origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
     return found
 
 
@@ -308,7 +308,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
         return pairs_of_matrix(path, values, options)
     flags = truth_in_order(path, len(values), options)
     scores = Scores.from_pairs(values, flags, kind=kind, nan=options.nan or "raise", name=path.stem)
-    scores.remarks = (in_order(options.trials),)
+    scores._remarks = (in_order(options.trials),)
     return scores
 
 
@@ -346,7 +346,7 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
     values = np.concatenate([genuine, impostor])
     nan = options.nan or "raise"
     scores = Scores.from_pairs(values, flags, kind=kind, nan=nan, name=path.stem)
-    scores.reading = (f"genuine scores from {path.name}, impostor scores from {other.name}",)
+    scores._reading = (f"genuine scores from {path.name}, impostor scores from {other.name}",)
     return scores
 
 
@@ -377,9 +377,9 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
         name=path.stem,
         exclude=said.get("exclude", ()),
     )
-    for name in IDS_OF_NO_PERSON:
-        setattr(scores, name, as_ids(said.get(name, ()), name))
-    scores.reading = notes
+    for name, attribute in IDS_OF_NO_PERSON.items():
+        setattr(scores, attribute, as_ids(said.get(name, ()), name))
+    scores._reading = notes
     return scores
 
 
@@ -454,12 +454,12 @@ def _write(scores: Scores, path: Path) -> None:
     sides = {"labels" if square else "probe": (scores.probe_labels, scores.probe_meta)}
     if not square:
         sides["gallery"] = scores.gallery_labels, scores.gallery_meta
-    sides = sides if scores.labelled else {}
+    sides = sides if scores._labelled else {}
     about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
     about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
     if scores.exclude:
         about["exclude"] = list(scores.exclude)
-    about |= {name: list(ids) for name in IDS_OF_NO_PERSON if (ids := getattr(scores, name))}
+    about |= {k: list(ids) for k, v in IDS_OF_NO_PERSON.items() if (ids := getattr(scores, v))}
     beside = [f"{name}.npy" if name == "mask" else f"{name}.csv" for name in about["files"]]
     places = [path, *(sibling(path, ending) for ending in ("json", *beside))]
     with replacing_all(*places) as (part, described, *parts):
@@ -467,17 +467,17 @@ def _write(scores: Scores, path: Path) -> None:
             write_labels(target, label, meta, named=place)
         if scores.mask is not None:
             with open(parts[-1], "wb") as file:
-                write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
+                write_npy(file, (m, n), np.dtype(np.uint8), scores._read_mask)
         described.write_bytes(json.dumps(about).encode() + b"\n")
         with open(part, "wb") as file:
-            write_npy(file, (m, n), scores.dtype, scores.read_rows)
+            write_npy(file, (m, n), scores.dtype, scores._read_rows)
 
 
 def _losses(scores: Scores) -> list[str]:
     if are_pairs(scores):
         columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
     else:
-        columns = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
+        columns = [scores.probe_labels, scores.gallery_labels] if scores._labelled else []
         columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
     return text_losses(columns, "labels and metadata")
 

@@ -35,6 +35,7 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
+    from_zero,
     no_labels,
     nothing_found,
     reid_layout,
@@ -50,8 +51,7 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.files import from_zero
-from bioeval.studies.lists.scores import TopKScores, are_lists
+from bioeval.scores.top_k import TopKScores, are_lists
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
@@ -130,8 +130,8 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         name=file.path.stem,
         exclude=named.exclude,
     )
-    scores.verification = verification
-    scores.reading = named.notes
+    scores._verification = verification
+    scores._reading = named.notes
     if not named.options.names_arrays and "probe_ids" in file:
         scores.probe_ids = named.ids("probe_ids", m)
         scores.gallery_ids = named.ids("gallery_ids", n)
@@ -178,7 +178,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         gallery_meta=gallery_meta,
         name=file.path.stem,
     )
-    lists_of.reading = named.notes
+    lists_of._reading = named.notes
     return lists_of
 
 
@@ -236,7 +236,7 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
         name=named.file.path.stem,
     )
     said = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    pairs.reading = (said, *named.notes)
+    pairs._reading = (said, *named.notes)
     return pairs
 
 
@@ -247,7 +247,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     named.refuse("a list of pairs", *(x for x in _OF_TEMPLATES if x != "pairs" or not in_order))
     if in_order:
         pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
-        pairs.reading = (*pairs.reading, *named.notes)
+        pairs._reading = (*pairs._reading, *named.notes)
         return pairs
     if genuine is None:
         raise DataError(
@@ -267,7 +267,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         keep=named.options.keep or (),
         unordered=bool(named.options.unordered),
     )
-    pairs.reading = named.notes
+    pairs._reading = named.notes
     return pairs
 
 
@@ -299,11 +299,11 @@ def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedAr
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
     other = found.b if sides.square else found.b + sides.m
     codes = (column.astype(np.int32) for column in (found.a, other))
-    pairs.templates = CodedSides(range(sides.m + sides.n), *codes)
+    pairs._templates = CodedSides(range(sides.m + sides.n), *codes)
     rules = ListRules.parse(named.options.keep, named.options.unordered)
-    pairs = pairs.attempts(rules, lambda rows: places("pair", rows))
+    pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
     # Templates are known by their place in this file, which is none in another.
-    pairs.templates, pairs.missing = None, found.missing
+    pairs._templates, pairs.missing = None, found.missing
     return pairs
 
 
@@ -474,31 +474,31 @@ def _write(scores: Scores, path: Path) -> None:
 
 def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    named = are_pairs(scores) and scores.templates is not None
+    named = are_pairs(scores) and scores._templates is not None
     out.add("schema", np.int64(SCHEMA if named else 1))  # older versions of bioeval read 1
     out.add("kind", np.array(scores.kind))
     if scores.nan != "raise":
         out.add("nan", np.array(scores.nan))
     if scores.exclude:
         out.add("exclude", np.array(scores.exclude))
-    for name in IDS_OF_NO_PERSON:
-        if ids := getattr(scores, name):
+    for name, attribute in IDS_OF_NO_PERSON.items():
+        if ids := getattr(scores, attribute):
             out.add(name, np.array(ids, dtype=np.int64))
     if are_pairs(scores):
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
             out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
-        if scores.templates is not None:
-            known = np.empty(len(scores.templates.values), dtype=object)
-            known[:] = scores.templates.values
+        if scores._templates is not None:
+            known = np.empty(len(scores._templates.values), dtype=object)
+            known[:] = scores._templates.values
             out.add("template_names", _storable(known, "names of templates", path))
-            out.add("templates", np.column_stack([scores.templates.a, scores.templates.b]))
+            out.add("templates", np.column_stack([scores._templates.a, scores._templates.b]))
         if scores.pair_folds is not None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
         out.add("scores", scores.values)
         return
     sides = _sides(scores)
-    if scores.keeps_embeddings:
+    if scores._keeps_embeddings:
         _write_embeddings(scores, sides, out, path)
         return
     for key, array in sides.items():
@@ -510,8 +510,8 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         return
     m, n = scores.shape
     if scores.mask is not None:
-        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
-    out.add_rows("scores", (m, n), scores.dtype, scores.read_rows)
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores._read_mask)
+    out.add_rows("scores", (m, n), scores.dtype, scores._read_rows)
 
 
 def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, path: Path) -> None:
@@ -523,22 +523,22 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
         )
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
-    source = scores.base
+    source = scores._base
     probe, gallery = source.given
     m, n = scores.shape
     out.add("metric", np.array(source.metric))
-    out.add("embeddings", probe[scores.base_rows(np.arange(m))])
+    out.add("embeddings", probe[scores._base_rows(np.arange(m))])
     if "gallery_labels" in sides:
-        out.add("gallery_embeddings", gallery[scores.base_columns(np.arange(n))])
+        out.add("gallery_embeddings", gallery[scores._base_columns(np.arange(n))])
     if scores.mask is not None:
-        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores._read_mask)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, if needed, template identities."""
     arrays: dict[str, np.ndarray] = {}
     square = is_square(scores)
-    if scores.labelled:
+    if scores._labelled:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
@@ -554,7 +554,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
     # Without labels, a mask of equal sides is taken for a square one.
     m, n = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    if not square and (shared or not scores.labelled and m == n):
+    if not square and (shared or not scores._labelled and m == n):
         arrays["probe_ids"] = scores.probe_ids
         arrays["gallery_ids"] = scores.gallery_ids
     return arrays

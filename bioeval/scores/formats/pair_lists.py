@@ -82,8 +82,8 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             known = {name: column[some].tolist() for name, column in columns.items()}
             yield known | {name: called[codes[some]].tolist() for name, codes in sides.items()}
         return
-    names = [score, "genuine", *(("subject_a", "subject_b") if scores.labelled else ())]
-    gallery = _words(scores.gallery_labels) if scores.labelled else None
+    names = [score, "genuine", *(("subject_a", "subject_b") if scores._labelled else ())]
+    gallery = _words(scores.gallery_labels) if scores._labelled else None
     block: dict[str, list[Any]] = {name: [] for name in names}
     for row, kept, values, genuine in _attempts(scores):
         found = [values.tolist(), genuine.astype(int).tolist()]
@@ -99,10 +99,10 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
 
 def _templates(scores: PairScores) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return the names of templates as words, and the columns of their places by name."""
-    if scores.templates is None:
+    if scores._templates is None:
         return np.empty(0, dtype=object), {}
-    sides = {f"template_{side}": getattr(scores.templates, side) for side in "ab"}
-    return _words(np.array(scores.templates.values, dtype=object)), sides
+    sides = {f"template_{side}": getattr(scores._templates, side) for side in "ab"}
+    return _words(np.array(scores._templates.values, dtype=object)), sides
 
 
 def _words(values: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ def _words(values: np.ndarray) -> np.ndarray:
 
 def write_text(scores: Scores, path: Path) -> None:
     """Write a text, separated by commas or, with another suffix than .csv, by tabs."""
-    scores.require_matrix()
+    scores._require_matrix()
     with replacing(path) as part:
         _check(scores, path)
         with text_to_write(part, path) as file:
@@ -127,7 +127,7 @@ def write_text(scores: Scores, path: Path) -> None:
 
 def write_json(scores: Scores, path: Path) -> None:
     """Write a JSON object a line."""
-    scores.require_matrix()
+    scores._require_matrix()
     with replacing(path) as part, text_to_write(part, path) as file:
         for block in _blocks(scores):
             for line in zip(*block.values(), strict=True):
@@ -137,7 +137,7 @@ def write_json(scores: Scores, path: Path) -> None:
 
 def write_arrow(scores: Scores, path: Path) -> None:
     """Write a table of Parquet or, with another suffix, of Arrow (Feather)."""
-    scores.require_matrix()
+    scores._require_matrix()
     arrow = optional("pyarrow", path, "a Parquet or Arrow file")
     with replacing(path) as part:
         blocks = map(arrow.table, _blocks(scores))
@@ -156,7 +156,7 @@ def _check(scores: Scores, path: Path) -> None:
         check_cells(_templates(scores)[0], "template", path)
         if scores.pair_folds is not None:
             check_cells(scores.pair_folds, "fold", path)
-    elif scores.labelled:
+    elif scores._labelled:
         check_cells(scores.probe_labels, "probe label", path)
         check_cells(scores.gallery_labels, "gallery label", path)
 
@@ -168,15 +168,15 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
     places = np.arange(n)
     for low in range(0, m, step):
         high = min(m, low + step)
-        block = scores.read_rows(low, high)
-        mask = scores.read_mask(low, high) if scores.has_mask else None
+        block = scores._read_rows(low, high)
+        mask = scores._read_mask(low, high) if scores._has_mask else None
         for row in range(low, high):
             kept = scores.gallery_ids != scores.probe_ids[row]
-            kept &= ~scores.excluded(np.full(n, row), places)
+            kept &= ~scores._excluded(np.full(n, row), places)
             if mask is not None:
                 kept &= mask[row - low] != IGNORE
-            if scores.labelled or mask is None:
-                genuine = scores.codes.gallery == scores.codes.probe[row]
+            if scores._labelled or mask is None:
+                genuine = scores._codes.gallery == scores._codes.probe[row]
             else:
                 genuine = mask[row - low] == GENUINE
             columns = np.nonzero(kept)[0]
@@ -187,11 +187,11 @@ def pair_losses(scores: Scores) -> list[str]:
     """List what a list of pairs cannot hold of scores."""
     if are_pairs(scores):
         known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
-        if scores.templates is not None:
-            known["names of templates"] = np.array(scores.templates.values, dtype=object)
+        if scores._templates is not None:
+            known["names of templates"] = np.array(scores._templates.values, dtype=object)
         lost = [x for k, v in known.items() if v is not None for x in text_losses([v], k)]
     else:
-        sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
+        sides = [scores.probe_labels, scores.gallery_labels] if scores._labelled else []
         lost = text_losses(sides, "labels")
         lost.append("the matrix becomes a list of pairs, for verification alone")
         lost += metadata_losses(scores)
@@ -252,7 +252,7 @@ def _shape(path: Path, options: ReadOptions) -> Shape:
 def _read(path: Path, options: ReadOptions) -> Scores:
     shape = _shape(path, options)
     scores = _read_shape(path, shape, options)
-    scores.reading = (*shape.reading, *scores.reading)
+    scores._reading = (*shape.reading, *scores._reading)
     return scores
 
 
@@ -342,8 +342,8 @@ def _two_files(
         values = alone.numbers[layout.score or 0]
         flags = truth_in_order(shape.path, len(values), options)
         listed = PairScores(values, flags, **how)
-        scores = listed.attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
-        scores.remarks += (in_order(options.trials or Path()),)
+        scores = listed._attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
+        scores._remarks += (in_order(options.trials or Path()),)
         return scores
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)
@@ -361,7 +361,7 @@ def _two_files(
 
     flags = np.repeat([True, False], [len(values), len(others)])
     both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)
-    return both.attempts(ListRules.parse(options.keep, options.unordered), where)
+    return both._attempts(ListRules.parse(options.keep, options.unordered), where)
 
 
 def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:

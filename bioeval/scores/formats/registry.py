@@ -71,12 +71,12 @@ def read(path: Any, options: ReadOptions) -> Scores:
     try:
         options.allow(form.expected, form.options)
         with _unchanged(form, place), guarded(place, expected=form.expected):
-            scores = form.read(place, options).within(options.memory_limit)
-        scores.reading = (*scores.reading, *dict.fromkeys(options.chosen_columns))
+            scores = form.read(place, options)._within(options.memory_limit)
+        scores._reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
         if options.keep_embeddings:
-            if not scores.streams:
+            if not scores._streams:
                 raise DataError(f"{place}: holds no embeddings that could be kept")
-            scores.keep_embeddings = True
+            scores._keep_embeddings = True
         return scores.excluding(*options.exclude) if options.exclude else scores
     except DataError as error:
         if printable(str(place)) in str(error):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bioeval.base.kinds import Kind
-from bioeval.studies.attacks.scores import is_bona_fide
+from bioeval.scores.bona_fide import is_bona_fide
 
 #: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
 TRUTH = dict.fromkeys(

@@ -279,7 +279,7 @@ def _read_store(found: _Store, options: ReadOptions) -> Scores:
     options = reid_layout(found, replace(options, missing_chunks=None))
     notes = found.transpose(options)
     scores = read_arrays(found, options)
-    scores.reading = (*notes, *scores.reading)
+    scores._reading = (*notes, *scores._reading)
     return scores
 
 
@@ -302,7 +302,7 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
     library(address)
     path = Path(without_secrets(address))
     try:
-        scores = _read_zarr(path, options, address).within(options.memory_limit)
+        scores = _read_zarr(path, options, address)._within(options.memory_limit)
     except ImportError as error:  # of the store, which fsspec names
         raise DataError(f"{path}: cannot be read ({error})") from None
     return scores.excluding(*options.exclude) if options.exclude else scores

@@ -129,10 +129,10 @@ def wide_scores(
     )
     if options.subject_from is not None:
         first = slice(EXAMPLES)
-        scores.reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
+        scores._reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
     if meta:
         noun = "columns" if len(meta) > 1 else "column"
-        scores.reading += (f"metadata from the {noun} {', '.join(meta)}",)
+        scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
     if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
         number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
         ids = [np.array([number[name] for name in side.tolist()]) for side in sides]
@@ -210,7 +210,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         nan=options.nan or "raise",
         name=path.stem,
     )
-    scores.reading = (*shape.reading, *notes)
+    scores._reading = (*shape.reading, *notes)
     return scores
 
 
@@ -239,7 +239,7 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
     """Return the names of the columns and the labels of the rows; raise where they do not fit."""
     if scores.layout in ("pairs", "top-k"):
         raise DataError(f"{path}: is a matrix, and these scores are {scores.layout}")
-    if scores.has_mask or scores.exclude or not scores.labelled:
+    if scores._has_mask or scores.exclude or not scores._labelled:
         raise DataError(f"{path}: a table has no mask and no metadata to exclude by; save .npz")
     square = is_square(scores)
     rows, columns = (
@@ -267,7 +267,7 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
 def _blocks(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
     for low in range(0, scores.shape[0], _ROWS):
         high = min(low + _ROWS, scores.shape[0])
-        yield slice(low, high), np.asarray(scores.read_rows(low, high))
+        yield slice(low, high), np.asarray(scores._read_rows(low, high))
 
 
 def write_wide_text(scores: Scores, path: Path) -> None:

@@ -13,6 +13,7 @@ from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.scores.bona_fide import species_of
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores
@@ -29,7 +30,6 @@ from bioeval.scores.simulation.population import (
     draw_design,
     draw_embeddings,
 )
-from bioeval.studies.attacks.scores import species_of
 
 #: Presentations of each species against each enrolled subject.
 PRESENTATIONS = 5

@@ -345,14 +345,14 @@ def with_attack_intervals(
     }
     rates["riapar"] = rates["iapar_max"] + frr
     rates["riapar_of_species"] = of_species + frr[:, None]
-    target = parts.attacks.codes.probe[attacks.rows]
+    target = parts.attacks._codes.probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
         "iapar_of_species": np.array([sample_of(number) for number in targets]),
         "iapar_max": sample_of(min(targets, default=0)),
-        "iapar_pooled": sample_of(len(np.unique(parts.attacks.codes.probe))),
+        "iapar_pooled": sample_of(len(np.unique(parts.attacks._codes.probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown: dict[str, Limits] = {}

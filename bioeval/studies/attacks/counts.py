@@ -292,10 +292,10 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         values = as_row(attacks.values, attacks.kind, attacks.nan)[0].astype(np.float64)
         return np.flatnonzero(values == values), values[values == values]
     m = attacks.shape[0]
-    row, column = attacks.mate_cells(np.arange(m))
-    kept = ~_from_source(attacks, row, column) & ~attacks.excluded(row, column)
-    if attacks.has_mask:
-        base = attacks.base_rows(row), attacks.base_columns(column)
+    row, column = attacks._mate_cells(np.arange(m))
+    kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
+    if attacks._has_mask:
+        base = attacks._base_rows(row), attacks._base_columns(column)
         kept &= attacks._mask[base] != IGNORE
     row, column = row[kept], column[kept]
     values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
@@ -304,8 +304,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         i = int(np.argmax(failed))
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
-            f"failed (NaN), the first at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
-            f"{int(attacks.base_columns(column[i : i + 1])[0])}; choose how to treat failed "
+            f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
+            f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
             f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
         )

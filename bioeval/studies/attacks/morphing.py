@@ -194,7 +194,7 @@ def morphing(
         made["map"] = ("attempts", "systems"), potential
         for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
             coordinates[dim] = np.arange(1, size + 1)
-    about = replace(BlockReader(first).about, notes=tuple(first.remarks))
+    about = replace(BlockReader(first).about, notes=tuple(first._remarks))
     attrs = about_attrs(about, "morphing attacks", _doubts(found, people))
     attrs |= {"chosen_on": chosen_on, **({} if single else {"system": ", ".join(systems)})}
     if options is not None:
@@ -217,7 +217,7 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
                 f"morphing compares probes with morphed images, but the layout is {one.layout}; "
                 f"give the names of the morphs as {Argument('gallery_labels')}"
             )
-        one.require_matrix()
+        one._require_matrix()
         require_subjects(one, "morphing")
         same = all(
             np.array_equal(getattr(one, x), getattr(first, x))

@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
 from bioeval.scores.formats.format import say
 from bioeval.scores.formats.spellings import (
@@ -23,7 +24,6 @@ from bioeval.scores.formats.spellings import (
     no_species,
 )
 from bioeval.scores.formats.text_table import Shape, open_text, shape_of
-from bioeval.studies.attacks.scores import is_bona_fide
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")

@@ -1,59 +1,22 @@
-"""Attack presentations among scores: their species, scores without them, and both parts."""
+"""Attack presentations among scores: their species, and both parts of the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, subject
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import Argument, DataError, counted, nearest_name
 from bioeval.scores.blocks import require_subjects
-from bioeval.scores.labels import ATTACK, missing_values, plain
+from bioeval.scores.bona_fide import attack_meta, filled, species_of, without_attacks
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
-
-# Spellings of bona fide, in lower case.
-_BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide", "bona_fide")
-
-
-def is_bona_fide(cell: str) -> bool:
-    """Whether a cell of a column of species says that a presentation is bona fide."""
-    return cell.strip().casefold() in _BONA_FIDE
-
-
-def species_of(attack: Any, what: str = "attack") -> np.ndarray:
-    """Return the attack instrument species of presentations, as text; empty for bona fide.
-
-    Raise :class:`DataError` for species whose names differ in case or spaces alone.
-    """
-    given = require_array(what, attack)
-    if given.ndim != 1:
-        raise DataError(f"{subject(what)} has shape {given.shape}; expected (n,), a name for each")
-    missing = missing_values(given)
-    values = given[~missing].tolist()
-    written: dict[Any, str] = {}
-    for value in dict.fromkeys(values):
-        name = str(plain(value))
-        written[value] = "" if is_bona_fide(name) else name
-    folded: dict[str, str] = {}
-    for name in written.values():
-        other = folded.setdefault(name.strip().casefold(), name)
-        if other != name:
-            number = (sum(written[value] == x for value in values) for x in (other, name))
-            first, second = (f"{n:,}" for n in number)
-            raise DataError(
-                f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
-                "different in case or spaces alone; write both in one way"
-            )
-    found = np.full(len(given), "", dtype=object)
-    found[~missing] = [written[value] for value in values]
-    return found.astype(str)
 
 
 def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
@@ -81,56 +44,6 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
             "attack instrument species of each row"
         )
     return species_of(meta[name], f"column {name!r} of {what}")
-
-
-def attack_meta(scores: Scores) -> Mapping[str, np.ndarray]:
-    """Return the metadata columns of rows, of a list those that its classes give."""
-    if not are_pairs(scores):
-        return scores.probe_meta
-    return {} if scores.attack is None else {ATTACK: scores.attack}
-
-
-def filled(meta: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray:
-    """Return which templates of one side are attack presentations."""
-    return species_of(meta[name]) != "" if name in meta else np.zeros(length, dtype=bool)
-
-
-def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
-    """Return scores without rows and columns of attack presentations, with a remark on them.
-
-    Raises
-    ------
-    DataError
-        If no bona fide presentation is left.
-    """
-    meta, pairs = attack_meta(scores), are_pairs(scores)
-    others = {} if pairs else scores.gallery_meta
-    if name not in meta and name not in others:
-        return scores
-    rows = filled(meta, name, scores.shape[0])
-    columns = filled(others, name, 0 if pairs else scores.shape[1])
-    if not rows.any() and not columns.any():
-        return scores
-    for attacks, side in ((rows, "row"), (columns, "gallery template")):
-        if len(attacks) and attacks.all():
-            raise DataError(
-                f"every {side} is an attack presentation by its column {name!r}; expected bona "
-                "fide presentations, too"
-            )
-    view = scores.select(
-        probes=np.flatnonzero(~rows) if rows.any() else None,
-        gallery=np.flatnonzero(~columns) if columns.any() else None,
-    )
-    view.attacks_left_out = int(rows.sum()) + (
-        0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
-    )
-    view.attacked = scores
-    view.remarks = (
-        *scores.remarks,
-        f"{counted(view.attacks_left_out, 'attack presentations')} left out (column {name!r}); "
-        "be.vulnerability (bioeval vulnerability) evaluates them",
-    )
-    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +102,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
-        bona_fide.remarks, bona_fide.attacks_left_out = scores.remarks, 0
+        bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
     _require_targets(given, rows)
     return AttackedScores(bona_fide, given, species, bona, rows, notes)
 
@@ -278,7 +191,7 @@ def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
     """Raise :class:`DataError` where the target of an attack row is not enrolled."""
     if are_pairs(attacks):
         return
-    missing = ~np.isin(attacks.codes.probe, attacks.codes.gallery)
+    missing = ~np.isin(attacks._codes.probe, attacks._codes.gallery)
     if missing.any():
         i = int(np.argmax(missing))
         raise DataError(

@@ -17,6 +17,7 @@ from bioeval.base.kinds import PLURALS
 from bioeval.base.progress import reported_to
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, by_name
+from bioeval.evaluation.chosen_threshold import attempts_within
 from bioeval.results.blocks import (
     Block,
     FactList,
@@ -31,11 +32,10 @@ from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.words import excluded_by_system, number
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.studies.sites.judged import attempts_within
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates
 

@@ -21,11 +21,11 @@ from bioeval.base.arguments import require_prior
 from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.partition.base import Parameters
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.scores import without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
-from bioeval.studies.compare.several_systems import SeveralSystems, Spread
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 
 
 class ScoreTransformer(Parameters, ABC):
@@ -365,7 +365,7 @@ class Calibrator(ScoreTransformer):
         raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
         origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        made.remarks = (*X.remarks, *self.remarks_)
+        made._remarks = (*X._remarks, *self.remarks_)
         return made
 
 

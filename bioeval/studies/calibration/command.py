@@ -109,7 +109,7 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
         made = calibrator.fit(train).transform(scores)
     if train is scores:
         said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
-        made.remarks = (*made.remarks, said)
+        made._remarks = (*made._remarks, said)
     return made
 
 

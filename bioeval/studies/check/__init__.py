@@ -8,6 +8,11 @@ STUDY = Study(
     commands=(
         Command("check", "Check data before an evaluation: labels, copies, failures.", "Start", 2),
     ),
+    hooks={
+        "why_undefined": "check_data.why_undefined",
+        "with_doubts": "check_data.with_kind_finding",
+        "run_outputs": "command.Findings",
+    },
     examples="""
 # Check a matrix of scores
 bioeval check scores.npz
@@ -21,4 +26,5 @@ bioeval check reid.npz --protocol market1501
 bioeval check gt.txt tracker.txt
 """,
     views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
+    needs=("tracking",),
 )

@@ -14,17 +14,19 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
-from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
+from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
+from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.check.counts import SHOWN, DataScan, attempted, perfect_distance, scan
+from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
 from bioeval.studies.check.kernel import (
     FAILED,
     FARTHEST,
@@ -35,8 +37,6 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.studies.check.results import SEVERITIES, DataCheck, Finding, listed
-from bioeval.studies.worst_pairs.worst_pairs import compared
 from bioeval.tallies.points import check_far_targets
 
 
@@ -143,6 +143,16 @@ def with_kind_finding(
     return tree
 
 
+def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
+    """Return the first error that is found; empty without any."""
+    if scores.layout == "top-k":
+        return ""
+    for read in (False, True):
+        for found in check_data(scores, protocol, read_scores=read).of("error"):
+            return "; ".join(filter(None, (found.message, found.remedy)))
+    return ""
+
+
 def _findings(
     scores: Scores,
     labels: Callable[..., Iterator[Finding]],
@@ -158,7 +168,7 @@ def _findings(
         yield from labels(symmetric=True)
         return
     found = scan(scores, progress)
-    symmetric = mirrored(found) if len(found.lines) else scores.streams
+    symmetric = mirrored(found) if len(found.lines) else scores._streams
     yield from labels(
         symmetric=symmetric,
         impostors=int(found.counts[IMPOSTOR]),
@@ -198,10 +208,10 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     exact = int(found.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores.labelled else ()
+    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
     for i in rows[:_MOST_ROWS] if limit else ():
         away = abs(attempted(scores, i, i + 1)[0] - perfect)
-        hit = (away <= limit) & (away > 0) & (scores.codes.gallery != scores.codes.probe[i])
+        hit = (away <= limit) & (away > 0) & (scores._codes.gallery != scores._codes.probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
     proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
@@ -236,11 +246,11 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     varied = found.rows[:, 0] < found.rows[:, 1]
     enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(found.row_digests[:, 0], varied & enough)
-    groups = [("row", group, scores.codes.probe) for group in rows]
+    groups = [("row", group, scores._codes.probe) for group in rows]
     if (found.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = found.columns[0] < found.columns[1]
         groups += [
-            ("column", g, scores.codes.gallery) for g in _equal(found.column_digests, varied)
+            ("column", g, scores._codes.gallery) for g in _equal(found.column_digests, varied)
         ]
     mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
     near = [cell for cell in copies.proven if cell in copies.near]
@@ -252,7 +262,7 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
-    if mixed and scores.labelled:
+    if mixed and scores._labelled:
         names = scores.probe_labels if mixed[0][0] == "row" else scores.gallery_labels
         whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
         return Finding(
@@ -345,7 +355,7 @@ def _have(number: int) -> str:
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     """Return cells in words, with their labels."""
     named = [f"row {i}, column {j}" for i, j in cells]
-    if not scores.labelled:
+    if not scores._labelled:
         return named
     labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
     return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
@@ -356,7 +366,7 @@ def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
     places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
     if not len(places):
         return False
-    both = scores.select(probes=[row, int(places[0])]).read_rows(0, 2).astype(np.float64)
+    both = scores.select(probes=[row, int(places[0])])._read_rows(0, 2).astype(np.float64)
     ids = scores.probe_ids[[row, places[0]]]
     one, other = both[:, ~np.isin(scores.gallery_ids, ids)]
     scale = np.nanmax(np.abs(both), initial=0.0)
@@ -409,7 +419,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
 
 def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
     """Return the finding about genuine pairs at the distance of a copy."""
-    names = scores.templates
+    names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
     what = " of different templates" if differ else ""
@@ -442,7 +452,7 @@ def kind_finding(
     eer = float(nodes["verification/single"].variables["eer"][1])
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     severity, message, remedy = judge_kind(
-        eer, scores.kind, people, diagonal=diagonal, origin=scores.origin
+        eer, scores.kind, people, diagonal=diagonal, origin=scores._origin
     )
     count = len(both) if eer > 0.5 else 0
     return Finding("kind", severity, message, count, "", remedy)
@@ -499,7 +509,7 @@ def score_checks(scores: Scores, found: DataScan) -> Iterator[Finding]:
     impostor, sample = _samples(scores, found)
     copies = find_copies(scores, found, impostor)
     yield _failed(scores, found)
-    if not scores.streams:
+    if not scores._streams:
         yield _sentinels(scores, found, impostor if copies.exact and not copies.proven else None)
     yield duplicates_finding(scores, found, copies)
     ties = ties_finding(sample)
@@ -655,8 +665,8 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     if found.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    other = scores.codes.probe[watch.sampled][:, None] != scores.codes.gallery[None]
-    if not scores.labelled:
+    other = scores._codes.probe[watch.sampled][:, None] != scores._codes.gallery[None]
+    if not scores._labelled:
         other = np.isfinite(sample)
     impostor = sign * sample[other & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
@@ -665,7 +675,7 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
 def _diagonal(scores: Scores, found: DataScan) -> int:
     """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
     diagonal = found.diagonal
-    if not found.same or scores.streams or np.isfinite(diagonal).sum() < 2:
+    if not found.same or scores._streams or np.isfinite(diagonal).sum() < 2:
         return 0
     known = np.isfinite(diagonal)
     near = (diagonal[known] <= found.rows[known, 0]).mean()
@@ -679,9 +689,9 @@ def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.
     """
-    if not scores.labelled or found.same or not len(found.diagonal) or not same_labels(scores):
+    if not scores._labelled or found.same or not len(found.diagonal) or not same_labels(scores):
         return False
-    several = np.bincount(scores.codes.gallery)[scores.codes.gallery] > 1
+    several = np.bincount(scores._codes.gallery)[scores._codes.gallery] > 1
     told = several & np.isfinite(found.diagonal)
     diagonal, nearest = found.diagonal[told], found.rows[told, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,54 @@ from bioeval.base.version import __version__
 from bioeval.cli.arguments import card
 from bioeval.cli.command import Command, option, reword
 from bioeval.cli.options import far_targets_option, output_options, reading_options
+from bioeval.cli.outputs import MoreOutputs
 from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
-    pass
+    from bioeval.cli.progress import Stages
+    from bioeval.protocol.card import Protocol
+    from bioeval.results.findings import DataCheck
+    from bioeval.scores.matrix import Scores
+
+
+class Findings(MoreOutputs):
+    """What the check of labels and metadata finds, among the outputs of ``bioeval run``."""
+
+    _check: DataCheck | None = None
+
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
+        """Check the data under the card, without its options."""
+        from bioeval.studies.check.check_data import check_data
+
+        if scores.layout != "top-k":
+            self._check = check_data(scores, protocol, read_scores=False)
+
+    def lines(self) -> list[Any]:
+        """Return one line on the findings of the check, and doubtful labels themselves."""
+        if self._check is None:
+            return []
+        from rich.text import Text
+
+        named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
+        of = f" ({named})" if named else ""
+        said = f"Labels and metadata: {self._check.in_words()}{of}; run bioeval check for details"
+        doubtful = [x for x in self._check.of("warning") if x.check == "labels"]
+        spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
+        return [Text(""), *spelled, Text(said, "bold red" if self._check.misleads else "dim")]
+
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+        """Return the findings, but for an evaluation in folds."""
+        if in_folds:
+            return {}
+        findings = [] if self._check is None else self._check.of("error", "warning", "note")
+        return {
+            "check": [
+                {"check": x.check, "severity": x.severity, "message": reword(x.message)}
+                for x in findings
+            ]
+        }
 
 
 @click.command("check", cls=Command)

@@ -46,24 +46,6 @@ def medians_to(values: np.ndarray) -> np.ndarray:
     return found[:, 1]
 
 
-def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
-    raw = scores.read_rows(low, high)
-    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
-    values = np.array(values, dtype=np.float64, order="C")
-    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-    if scores.has_mask:
-        values[scores.read_mask(low, high) == IGNORE] = np.nan
-    if scores.exclude:
-        rows, columns = np.nonzero(scores.codes.probe[low:high, None] == scores.codes.gallery)
-        gone = scores.excluded(low + rows, columns)
-        values[rows[gone], columns[gone]] = np.nan
-        if scores.enrolment_times is not None:
-            rows = np.arange(low, high)[:, None]
-            values[scores.enrolment_times.not_enrolled(rows, slice(None))] = np.nan
-    return values
-
-
 #: Places that are kept of each kind of comparison.
 SHOWN = 20
 
@@ -137,7 +119,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-    lines = lines if same and not scores.streams else lines[:0]
+    lines = lines if same and not scores._streams else lines[:0]
     found = DataScan(
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
@@ -152,7 +134,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
         watch=FailureCodeWatch(scores, itself, np.arange(n)),
-        medians=np.empty((m if scores.labelled and scores.kind != "order" else 0, 3)),
+        medians=np.empty((m if scores._labelled and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []
     with threads_for(scores):
@@ -168,14 +150,14 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     """Scan rows ``low:high``; return genuine distances in them."""
     scores, itself = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
-    raw = scores.read_rows(low, high)
+    raw = scores._read_rows(low, high)
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high, mates)
     empty = np.empty(0, dtype=np.int64)
-    labelled = scores.labelled
-    classes = (scores.codes.probe[low:high], scores.codes.gallery) if labelled else (empty, empty)
+    labelled = scores._labelled
+    classes = (scores._codes.probe[low:high], scores._codes.gallery) if labelled else (empty, empty)
     rows = np.arange(low, high)
     scan_rows(
         low,
@@ -226,15 +208,15 @@ def perfect_distance(kind: str) -> float:
 def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the comparisons of some rows as a mask; empty where the labels decide alone."""
     state = np.empty((0, 0), dtype=np.uint8)
-    if scores.has_mask:
-        state = np.array(scores.read_mask(low, high), dtype=np.uint8)
+    if scores._has_mask:
+        state = np.array(scores._read_mask(low, high), dtype=np.uint8)
     if scores.exclude:
         if not len(state):
             state = np.full((high - low, scores.shape[1]), IMPOSTOR, dtype=np.uint8)
         place, column = mates
-        gone = scores.excluded(low + place, column)
-        if scores.enrolment_times is not None:
+        gone = scores._excluded(low + place, column)
+        if scores._enrolment_times is not None:
             rows = np.arange(low, high)[:, None]
-            state[scores.enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
+            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
         state[place[gone], column[gone]] = IGNORE
     return state

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.results.findings import Finding, listed
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
@@ -35,13 +36,13 @@ from bioeval.results.support import (
     pairs_that_count,
     supported,
 )
+from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.check.counts import attempted, medians_to, row_medians
-from bioeval.studies.check.results import Finding, listed
+from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.tallies.points import per_cent
 
 # Labels that stand for no person, in lower case.
@@ -71,16 +72,16 @@ def label_checks(
     """
     if are_pairs(scores):
         yield _pairs(scores)
-        yield from (_labels(scores),) if scores.knows_subjects else ()
+        yield from (_labels(scores),) if scores._knows_subjects else ()
         yield from _list(scores)
         yield _people(scores, int((~scores.genuine).sum()), far_targets)
         return
-    if scores.labelled:
+    if scores._labelled:
         yield _samples(scores)
         yield _layout(scores, self_compared)
         others = (_labels, _names, _metadata) if not convention else (_names,)
         yield from (check(scores) for check in others)
-        yield from _list(scores) if scores.remarks else ()
+        yield from _list(scores) if scores._remarks else ()
         impostors = attempts(scores)[1] if impostors is None else impostors
     if impostors is not None:
         halved = scores.layout == "all-against-all" and symmetric
@@ -89,9 +90,9 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    sides = [("", scores.codes.gallery)]
+    sides = [("", scores._codes.gallery)]
     if scores.layout == "probe-against-gallery":
-        sides = [("gallery: ", scores.codes.gallery), ("probes: ", scores.codes.probe)]
+        sides = [("gallery: ", scores._codes.gallery), ("probes: ", scores._codes.probe)]
     said: list[str] = []
     single = 0
     for side, codes in sides:
@@ -103,7 +104,7 @@ def _samples(scores: Scores) -> Finding:
         said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
     message = "; ".join(said)
     genuine, impostor = attempts(scores)
-    names = scores.codes.values
+    names = scores._codes.values
     if not genuine:
         if scores.layout == "all-against-all":
             why = "every subject has one template: there is no genuine comparison"
@@ -123,13 +124,13 @@ def _samples(scores: Scores) -> Finding:
             scores.shape[0], "", "give templates of several subjects",
         )  # fmt: skip
     if scores.layout == "all-against-all" and single:
-        sizes = np.bincount(scores.codes.gallery, minlength=len(names))
+        sizes = np.bincount(scores._codes.gallery, minlength=len(names))
         return Finding(
             "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
             single, listed(repr(plain(x)) for x in names[sizes == 1]),
             "they make impostor comparisons alone, and are left out of closed-set identification",
         )  # fmt: skip
-    unenrolled = int((~np.isin(scores.codes.probe, scores.codes.gallery)).sum())
+    unenrolled = int((~np.isin(scores._codes.probe, scores._codes.gallery)).sum())
     if unenrolled:
         message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
     return Finding("samples", "ok", message)
@@ -140,15 +141,15 @@ def same_labels(scores: Scores) -> bool:
     return (
         scores.layout == "probe-against-gallery"
         and not np.isin(scores.probe_ids, scores.gallery_ids).any()
-        and np.array_equal(scores.codes.probe, scores.codes.gallery)
+        and np.array_equal(scores._codes.probe, scores._codes.gallery)
     )
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
-    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
-    message = f"{scores.layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
+    _, sizes = np.unique(scores._codes.gallery, return_counts=True)
+    message = f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         known = ", and each probe is nearest to the template in its own place"
         return Finding(
@@ -187,7 +188,7 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores.pair_codes if are_pairs(scores) else scores.codes
+    codes = scores._pair_codes if are_pairs(scores) else scores._codes
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
@@ -295,10 +296,10 @@ def _share(scores: Scores, column: str) -> bool:
     def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
         return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
 
-    gallery = pairs(scores.codes.gallery, scores.gallery_meta[column])
+    gallery = pairs(scores._codes.gallery, scores.gallery_meta[column])
     if scores.layout == "all-against-all":
         return len(set(gallery)) < len(gallery)
-    return bool(set(gallery) & set(pairs(scores.codes.probe, scores.probe_meta[column])))
+    return bool(set(gallery) & set(pairs(scores._codes.probe, scores.probe_meta[column])))
 
 
 def _pairs(scores: PairScores) -> Finding:
@@ -316,15 +317,15 @@ def _pairs(scores: PairScores) -> Finding:
 
 def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
-    if scores.remarks:
-        yield Finding("list", "note", "; ".join(scores.remarks), len(scores.remarks))
-    elif are_pairs(scores) and scores.templates is not None:
+    if scores._remarks:
+        yield Finding("list", "note", "; ".join(scores._remarks), len(scores._remarks))
+    elif are_pairs(scores) and scores._templates is not None:
         yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    named = are_pairs(scores) or scores.labelled
+    named = are_pairs(scores) or scores._labelled
     subjects = len(scores.subjects) if named else 0
     people = ComparedPeople.of_scores(scores)
     pairs = pairs_that_count(impostors, people)
@@ -521,7 +522,7 @@ class _Left:
         sizes = np.cumsum([len(self._columns(group)) for group in groups])
         groups = groups[: max(1, int(np.searchsorted(sizes, _KEPT_VALUES // m, side="right")))]
         columns = [self._columns(group) for group in groups]
-        part = scores.select(gallery=np.concatenate(columns)).reading_own_columns()
+        part = scores.select(gallery=np.concatenate(columns))._reading_own_columns()
         step = self.reader.rows_per_block()
         values = np.concatenate(
             [attempted(part, low, min(low + step, m)) for low in range(0, m, step)]

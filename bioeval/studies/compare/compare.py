@@ -15,16 +15,9 @@ import xarray as xr
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import QUERY_MEANS, Name
-from bioeval.base.variables import by_name
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.margins import (
-    MARGINS,
-    MarginConclusions,
-    check_margin,
-    within_margins,
-)
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
@@ -32,13 +25,20 @@ from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.top_k import are_lists
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.compare.margins import (
+    MARGINS,
+    MarginConclusions,
+    check_margin,
+    within_margins,
+)
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
@@ -49,8 +49,7 @@ from bioeval.studies.compare.measures import (
     verification_measures,
 )
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
-from bioeval.studies.lists.scores import are_lists
-from bioeval.studies.reid.convention import camera_warnings, cameras_of, convention_of
+from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import RankUnit, Ties
@@ -87,10 +86,6 @@ COMPARISON = {
 #: Adjustments of the conclusions for the number of measures.
 Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
-
-# Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
-# DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far", "cmc", *by_name(QUERY_MEANS))
 
 _SIDES = ("probe", "gallery template")
 
@@ -150,8 +145,8 @@ def compare(
     margin : float or mapping, optional
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``mean_ap
-        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
+        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``cmc`` and
+        the means over queries, as ``mean_ap``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -390,10 +385,10 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
     if _is_same(measure):
         return 0.0, 0.0, 1.0
     low, high, p = percentile_limits(change, tolerance, interval)
-    if measure.scalar.name in _JACKKNIFED:
+    if measure.scalar.jackknife:
         found = jackknife_limits(change, tolerance, interval)
         if not np.isnan(found).any():
-            wider = measure.scalar.name == "dir_at_far"
+            wider = measure.scalar.jackknife == "wider"
             low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
             p = max(p, found[2]) if wider else found[2]
     if high - low < tolerance:
@@ -444,7 +439,7 @@ def _dataset(
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
-        remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
+        remarks |= dict.fromkeys([*column_warnings(a), *column_warnings(b)])
     doubts = []
     for row, (name, system) in enumerate(zip(names, (first, second), strict=True)):
         for measure in measures:
@@ -452,13 +447,13 @@ def _dataset(
                 fused = first.details.get("templates") == "multi"
                 eer = float(measure.values[row, 0])
                 doubt = kind_doubt(
-                    eer, system.scores.kind, people, fused=fused, origin=system.scores.origin
+                    eer, system.scores.kind, people, fused=fused, origin=system.scores._origin
                 )
                 warn_of_kind(f"{name}: {doubt}")
                 doubts += [f"{name}: {doubt}"] if doubt else []
     warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        notes = dict.fromkeys([*system.scores.remarks, *system.failure_codes])
+        notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
@@ -497,7 +492,7 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems made and the other did not."""
     if are_lists(a):
         return 0
-    if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
+    if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
     if are_pairs(a):
         made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))

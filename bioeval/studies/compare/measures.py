@@ -20,6 +20,7 @@ from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.top_k import are_lists
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -36,7 +37,6 @@ from bioeval.studies.compare.counts import (
     ranks_among,
 )
 from bioeval.studies.lists.results import reid_of_lists
-from bioeval.studies.lists.scores import are_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
@@ -188,7 +188,7 @@ class ComparedSystem:
         """All subjects of the verification attempts; of an order, those of the probes."""
         if self.verification is not None:
             return self.by_subject().people
-        return len(np.unique(self.scores.codes.probe))
+        return len(np.unique(self.scores._codes.probe))
 
     @property
     def both_ways(self) -> bool:
@@ -410,12 +410,12 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
 
 def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
     """Return the number of each probe's subject; -1 where it is of no person."""
-    return np.where(scores.probe_people < 0, -1, numbers[scores.codes.probe])
+    return np.where(scores._probe_people < 0, -1, numbers[scores._codes.probe])
 
 
 def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the number of the subject of each code, from the scores of the probes alone."""
-    codes = a.scores.codes
+    codes = a.scores._codes
     return numbers_by_scores((codes.probe,), rows, len(codes.values))
 
 
@@ -427,7 +427,7 @@ def _some_subjects(
     They are all those of some subjects; where few subjects would be left, some templates of all
     subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.
     """
-    sides = scores.codes.probe, scores.codes.gallery
+    sides = scores._codes.probe, scores._codes.gallery
     sizes = [np.bincount(side, minlength=len(numbers)) for side in sides]
     drawn = np.argsort(numbers)
     drawn = drawn[(sizes[0] + sizes[1])[drawn] > 0]
@@ -478,7 +478,7 @@ class ComparedRetrieval:
             if rules.unmatched == "skip":
                 require_matches(found)
         self.counted = measures.counted
-        self.people = len(np.unique(scores.codes.probe[self.counted]))
+        self.people = len(np.unique(scores._codes.probe[self.counted]))
         self.attempts = (int(found["queries"]),)
         self.remarks = str(found.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
@@ -501,7 +501,7 @@ def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
-    codes = a.scores.codes
+    codes = a.scores._codes
     rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
     numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
     owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
@@ -511,8 +511,8 @@ def retrieval_measures(
             continue
         second = b.measures[key]
         means = [owners.means_over(x.counted) for x in (first, second)]
-        sums = [owners.sums(x) for x in (first, second)]
-        values = np.stack([x.values(y)[0] for x, y in zip(means, sums, strict=True)])
+        pairs = zip(means, (first, second), strict=True)
+        values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
         one, other = (np.nan_to_num(x.each) for x in (first, second))
         differ = (np.abs(one - other) > ROUNDING) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
@@ -540,7 +540,7 @@ def _units_in_another_order(
         differ |= (np.abs(one - other) > ROUNDING) | (a.counted != b.counted)
     if not differ.any():
         return 0
-    person = numbers[a.scores.codes.probe]
+    person = numbers[a.scores._codes.probe]
     few = np.isin(person, np.unique(person[differ])[:_SUBJECTS])
     attempts = []
     for x in (a, b):

@@ -14,7 +14,7 @@ from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.lists.scores import are_lists
+from bioeval.scores.top_k import are_lists
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -35,7 +35,7 @@ class Named:
         Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
         """
         if are_pairs(scores):
-            names = scores.templates
+            names = scores._templates
             if by == "subjects" and scores.pair_subjects is not None:
                 names = CodedSides.of(scores.pair_subjects, "subjects")
                 if len(np.unique(_keys(names, names)[0])) < len(names):
@@ -123,10 +123,10 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
         return b
     view = copy(b)
     if are_pairs(a) and are_pairs(b):
-        if a.knows_subjects and b.knows_subjects:
-            view.__dict__["pair_codes"] = a.pair_codes
+        if a._knows_subjects and b._knows_subjects:
+            view.__dict__["_pair_codes"] = a._pair_codes
         return view
-    view.codes = a.codes
+    view._codes = a._codes
     return view
 
 
@@ -186,17 +186,17 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
     if _whole(places, scores.shape[0]):
         return scores
     view = scores.select(places)
-    view.remarks = scores.remarks
+    view._remarks = scores._remarks
     return view
 
 
 def _turned_as(a: PairScores, b: PairScores) -> PairScores:
     """Return the pairs of `b` with their sides in the order of `a`."""
-    if a.templates is None or b.templates is None:
+    if a._templates is None or b._templates is None:
         return b
-    names, others = (np.array(x.templates.values, dtype=object) for x in (a, b))
-    turned = names[a.templates.a] != others[b.templates.a]
-    return b.with_sides_exchanged(turned) if turned.any() else b
+    names, others = (np.array(x._templates.values, dtype=object) for x in (a, b))
+    turned = names[a._templates.a] != others[b._templates.a]
+    return b._with_sides_exchanged(turned) if turned.any() else b
 
 
 def _whole(places: np.ndarray, count: int) -> bool:

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from bioeval.base.errors import Naming, counted, renamed
-from bioeval.base.scalars import COMPARED, POINTS_OF
+from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT
@@ -27,7 +27,7 @@ from bioeval.views.tables.layout import (
     warned,
 )
 from bioeval.views.tables.sections import fusion_in_words
-from bioeval.views.tasks import averaged
+from bioeval.views.tasks import averaged, compared_by
 from bioeval.views.terms import TermTranslator, term_translator, words_of, written
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
@@ -117,10 +117,9 @@ class ComparisonTable:
 
     def _rows(self) -> Iterator[_Row]:
         ds = self.dataset
-        scalars = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
         verdicts = str(ds.attrs["verdicts"]).splitlines()
         for i, measure in enumerate(map(str, ds["measure"].values)):
-            scalar = next(s for label, s in scalars.items() if measure.startswith(label))
+            scalar = compared_by(measure)
             one, other, change, low, high = (
                 float(ds[name].values[i])
                 for name in (

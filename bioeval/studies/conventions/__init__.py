@@ -18,4 +18,5 @@ bioeval conventions reid.npz --measure mean_ap --published 88.40
 bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
 """,
     views=(View(("conventions",), "conventions"),),
+    needs=("reid",),
 )

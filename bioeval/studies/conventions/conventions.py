@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
-from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.scalars import QUERY_MEANS, VERIFICATION_SCALARS, Name
 from bioeval.base.variables import by_name
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
@@ -35,9 +35,9 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance, describe
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,
@@ -51,9 +51,14 @@ from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.reid import reid
 from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
+_QUOTED = {x.name: x for x in (*VERIFICATION_SCALARS, *QUERY_MEANS) if x.quoted}
+
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
 MEASURES = {
-    "verification": ("eer", "auc", "d_prime", "zero_far", "zero_frr", "frr_at_far="),
+    "verification": (
+        *(x.name for x in VERIFICATION_SCALARS if x.quoted and x.units != "score"),
+        "frr_at_far=",
+    ),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
     "reid": (*by_name(QUERY_MEANS), "cmc="),
@@ -78,10 +83,9 @@ def conventions(
     scores : Scores
     measure : str, optional
         ``eer auc d_prime zero_far zero_frr frr_at_far=X`` of verification, ``dir_at_far=X`` (rank
-        1) of open-set and ``recognition_rate cms=K`` of closed-set identification, ``mean_ap
-        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc=K`` of re-identification. None: all of the
-        task, which is re-identification where both sides have a column ``camera``, else
-        verification.
+        1) of open-set and ``recognition_rate cms=K`` of closed-set identification, ``cmc=K`` and
+        means over queries, as ``mean_ap``, of re-identification. None: all of the task, which is
+        re-identification where both sides have a column ``camera``, else verification.
     published : str or float, optional
         The number as printed, ``"88.40"``: a percentage if it is above 1. Of 1 or less both units
         are tried. Needs `measure`.
@@ -226,7 +230,7 @@ class _Shared:
 
     def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
         """Return the counts of all queries under a rule of removal."""
-        there = {str(x) for x in self.scores.codes.values.tolist()}
+        there = {str(x) for x in self.scores._codes.values.tolist()}
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:
@@ -348,7 +352,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(verdict(ds))
         yield Sentence()
     names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    unit = "" if measure == "d_prime" else ", %"
+    unit = ", %" if measure not in _QUOTED or _QUOTED[measure].percent else ""
     scale = 100 if unit else 1
     heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
     rows = [(heads, "what differs")] if measure else []

@@ -194,7 +194,7 @@ class Readings:
             given |= {"gallery_labels": "scores.gallery_labels"}
             given |= {"gallery_meta": "scores.gallery_meta"} if scores.gallery_meta else {}
         given |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
-        given |= {"mask": "scores.mask"} if scores.has_mask else {}
+        given |= {"mask": "scores.mask"} if scores._has_mask else {}
         given |= {"exclude": repr(scores.exclude)} if scores.exclude else {}
         listed = ", ".join(f"{k}={v}" for k, v in (given | changed).items())
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
@@ -219,7 +219,7 @@ class Readings:
             words = f"pairs of one subject and one {column} {'kept' if kept else 'removed'}"
             option = "exclude=None" if kept else f'exclude="{column}"'
             yield words, option, f"scores.excluding({', '.join(map(repr, names))})"
-        if scores.layout == "all-against-all" and scores.labelled:
+        if scores.layout == "all-against-all" and scores._labelled:
             made = self._made(gallery_labels="scores.probe_labels")
             yield "templates compared with themselves", "gallery_labels=", made
         if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
@@ -254,7 +254,7 @@ class Readings:
                     words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
                     found.append(Reading(words, option, call(made=f"{option}, ")))
-        if scores.layout == "all-against-all" and scores.labelled and not scores.has_mask:
+        if scores.layout == "all-against-all" and scores._labelled and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
             for which, half in (("later", "tril"), ("earlier", "triu")):
                 side = -1 if half == "tril" else 1

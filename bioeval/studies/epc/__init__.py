@@ -59,4 +59,5 @@ bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
         View(("expected performance and",), "epc", "epsc_blocks", several=True),
         View(("expected performance",), "epc", "epc_blocks", several=True),
     ),
+    needs=("attacks",),
 )

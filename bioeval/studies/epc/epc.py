@@ -24,10 +24,10 @@ from bioeval.results.dataset import about_attrs, along, build, rate
 from bioeval.results.words import percent, threshold_text, thresholds_in_one_precision
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted
 from bioeval.tallies.counts import VerificationTally

@@ -32,4 +32,5 @@ bioeval explain scores.npz --probe 17 --report row.html
         View((), "tables", "ExplanationTable", of="RowExplanation", is_class=True, reworded=False),
         View((), "tables", "StepsTable", of="StepByStep", is_class=True, reworded=False),
     ),
+    needs=("reid",),
 )

@@ -18,10 +18,10 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import filled, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS
 from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.attacks.scores import filled, without_attacks
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,
@@ -84,7 +84,7 @@ def explain_verification(
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
         found.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
-    if not row.scores.labelled:
+    if not row.scores._labelled:
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
         rule = "only claims are attempts: " + (
@@ -419,16 +419,18 @@ class RowExplainer:
                     explain_open_set(search) if node == "open_set" else [explain_closed_set(search)]
                 )
                 tasks += found
-        if self.claim is None and self.plan.retrieval is not None:
-            query = RowCells(BlockReader(self.plan.retrieval.scores), self.given, self.card)
-            tasks += explain_query(QueryRow(query, i, self.plan.retrieval.lists))
-        if self.plan.gom is not None:
+        searches = self.plan.searches
+        if self.claim is None and "reid" in searches:
+            retrieval = searches["reid"].job
+            query = RowCells(BlockReader(retrieval.scores), self.given, self.card)
+            tasks += explain_query(QueryRow(query, i, retrieval.lists))
+        if "gom" in searches:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
         named = self.names[i] if self.names[i] != str(i) else ""
         return dict(
             probe=i,
             name=named,
-            subject=str(scores.probe_labels[i]) if scores.labelled else "",
+            subject=str(scores.probe_labels[i]) if scores._labelled else "",
             probes=scores.shape[0],
             layout=scores.layout,
             kind=self.given.kind,
@@ -459,8 +461,8 @@ class RowExplainer:
             raise ProtocolError(
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
-        known = {str(label): label for label in self.scores.codes.values.tolist()}
-        if self.scores.labelled and isinstance(self.claim, str):
+        known = {str(label): label for label in self.scores._codes.values.tolist()}
+        if self.scores._labelled and isinstance(self.claim, str):
             self.claim = known.get(self.claim, self.claim)
 
     def _threshold(self, threshold: Any) -> tuple[float | None, str]:

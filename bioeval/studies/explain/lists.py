@@ -77,7 +77,7 @@ class RowCells:
         self.reader, self.scores = reader, reader.scores
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
-        labelled = self.scores.labelled
+        labelled = self.scores._labelled
         subjects = self.scores.gallery_labels.tolist() if labelled else []
         self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
         self._known: dict[int, tuple[Cell, ...]] = {}
@@ -91,11 +91,11 @@ class RowCells:
     def _read(self, i: int) -> list[Cell]:
         block = self.reader.block(i, i + 1)
         row, gallery = i - block.low, self.reader.gallery
-        raw = self.scores.read_rows(i, i + 1)[0].tolist()
+        raw = self.scores._read_rows(i, i + 1)[0].tolist()
         group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
         genuine = np.zeros(len(raw), dtype=bool)
         genuine[block.mate_start[row] : block.mate_stop[row]] = True
-        if not self.scores.labelled and block.mask is not None:
+        if not self.scores._labelled and block.mask is not None:
             genuine = block.mask[row] == arrays.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         itself, reasons = int(block.self_position[row]), None
@@ -123,8 +123,8 @@ class _Reasons:
         cells = np.full(len(every), i), every
         nothing = np.zeros(len(every), dtype=bool)
         self.masked, self.removed = (_ignored(x, i) for x in (row.given, row.scores))
-        self.excluded = self.scores.excluded(*cells) if self.scores.exclude else nothing
-        times = self.scores.enrolment_times
+        self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
+        times = self.scores._enrolment_times
         self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
         verification = row.card.verification
         self.pairs = "ordered" if verification is None else verification.pairs
@@ -146,7 +146,7 @@ class _Reasons:
     def _shared(self, column: int) -> str:
         """Return the metadata column by which a pair of one subject is left out, with its value."""
         probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
-        for name in self.scores.exclude_columns:
+        for name in self.scores._exclude_columns:
             value = plain(probe[name][self.i])
             if value == plain(gallery[name][column]):
                 return f"{name} ({value})"
@@ -155,9 +155,9 @@ class _Reasons:
 
 def _ignored(scores: Scores, i: int) -> np.ndarray:
     """Return which comparisons of a row the mask excludes."""
-    if not scores.has_mask:
+    if not scores._has_mask:
         return np.zeros(scores.shape[1], dtype=bool)
-    return scores.read_mask(i, i + 1)[0] == arrays.IGNORE
+    return scores._read_mask(i, i + 1)[0] == arrays.IGNORE
 
 
 def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
@@ -424,9 +424,9 @@ class QueryRow:
         itself = int(lists.self_column[i])
         if itself >= 0:
             listed[itself] = False
-        raw = scores.read_rows(i, i + 1)
+        raw = scores._read_rows(i, i + 1)
         values = as_distances(raw, scores.kind)[0]
-        if scores.has_mask or scores.exclude or np.isnan(values[listed]).any():
+        if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
         found = []
         for column, distance in enumerate(values.tolist()):

@@ -18,6 +18,7 @@ from rich.text import Text
 from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import safe
+from bioeval.base.scalars import CMC, QUERY_MEANS
 from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
@@ -529,10 +530,5 @@ def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
 
 
 #: Rates as the lecture writes them, where that is not their name.
-_RATES = {
-    "dir": "DIR(t, {rank})",
-    "cms": "CMS({rank})",
-    "cmc": "CMC({rank})",
-    "mean_ap": "mAP",
-    "mean_inp": "mINP",
-}
+_RATES = {x.name: x.label for x in (CMC, *QUERY_MEANS)}
+_RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}

@@ -4,6 +4,7 @@ from bioeval.base.study import Plot, Study, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = Study(
+    stats={"intervals": ("RepeatedMean", "nadeau_bengio")},
     calls={
         "cross_evaluate": ("cross_evaluate",),
         "repeat": ("repeat",),
@@ -40,6 +41,8 @@ STUDY = Study(
             one_system=True,
         ),
     ),
+    runners={"partition": "tasks"},
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
+    needs=("assurance", "attacks", "calibration"),
     heading="Decide",
 )

@@ -28,6 +28,13 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -35,10 +42,12 @@ from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
 from bioeval.results.identification import ImpostorProbes
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,
@@ -62,15 +71,6 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
-from bioeval.studies.folds.splits import (
-    PairSides,
-    ReducedGalleries,
-    SplitPlan,
-    SplitSides,
-    plan_of_scores,
-)
-from bioeval.studies.thresholds.assured import require_named_people
-from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import PlainTies, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
@@ -347,7 +347,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not scores.knows_subjects
+    unknown = are_pairs(scores) and not scores._knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
@@ -586,7 +586,7 @@ def evaluate_folds(
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation.plan import compared_scores
 
-    attacked, scores = scores.attacked, compared_scores(scores, card)
+    attacked, scores = scores._attacked, compared_scores(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "

@@ -14,6 +14,15 @@ import numpy as np
 from bioeval.base.arguments import require_callable
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.progress import report, reporter, stage
+from bioeval.base.study import hooks
+from bioeval.evaluation.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
@@ -25,24 +34,17 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance, describe
 from bioeval.stats.options import BOOTSTRAPS
+from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.counts import FoldSweep, Subset
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
-from bioeval.studies.folds.splits import (
-    PairSides,
-    Split,
-    SplitPlan,
-    SplitSides,
-    plan_of,
-    plan_of_scores,
-)
-from bioeval.studies.fusion.fusion import require_systems
-from bioeval.studies.sites.judged import (
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.fold_counts import FoldSweep, Subset
+from bioeval.tallies.judged import (
     Judged,
     counted_at,
     judge_all,
@@ -50,9 +52,7 @@ from bioeval.studies.sites.judged import (
     judge_listed,
     judge_two,
 )
-from bioeval.studies.summaries.counts import IndexSet
-from bioeval.studies.thresholds.assured import Assured, assured_threshold
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.threshold_rules import ChosenThreshold
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
@@ -161,7 +161,7 @@ def _tested_attacks(
         within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
-    target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
+    target, enrolled = parts.attacks._codes.probe, parts.attacks._codes.gallery
     return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
 
@@ -487,7 +487,7 @@ class TrainedSystem:
         """Return the provenance of the results."""
         names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
-        origin = "" if scores is None else scores.origin
+        origin = "" if scores is None else scores._origin
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
@@ -511,7 +511,9 @@ class TransformedScores:
         self._named = isinstance(data, Mapping)
         if not self._named:
             require_scores(data, "the data")
-        self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
+        self.systems: dict[str, Scores] = dict(data) if self._named else {"": data}
+        for fitting in hooks("systems") if self._named else ():
+            self.systems = fitting(data)
         first, *others = self.systems.values()
         self.first = first
         self.plan: SplitPlan
@@ -527,7 +529,7 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        return "pairs" if are_pairs(self.first) and not self.first.knows_subjects else "subjects"
+        return "pairs" if are_pairs(self.first) and not self.first._knows_subjects else "subjects"
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -601,7 +603,7 @@ def evaluate_fitted(
         found[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
-            said.update(made.remarks)
+            said.update(made._remarks)
         if progress is not None:
             progress(done, len(places))
     assert about is not None  # a plan has a split

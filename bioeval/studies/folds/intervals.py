@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_number, require_numbers
-from bioeval.base.scalars import RATES_OF
+from bioeval.base.scalars import RATES_OF, rates_of
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     linear_forms,
     rate_limits,
-    ratio,
     sample_of,
     weight_columns,
 )
@@ -143,19 +142,10 @@ class PooledRates:
         genuine = linear_forms(self._genuine, self._weights)
         impostor = self._forms.totals
         both = genuine.sum(axis=0), impostor.sum(axis=0)
-        gar, far = ratio(genuine[0], both[0]), ratio(impostor[0], both[1])
-        right = genuine[0] + impostor[1]
-        drawn = {
-            "far": far,
-            "frr": ratio(genuine[1], both[0]),
-            "gar": gar,
-            "grr": ratio(impostor[1], both[1]),
-            "hter": (far + 1 - gar) / 2,
-            "accuracy": ratio(right, both[0] + both[1]),
-        }
-        for scalar in RATES_OF["folds"]:
-            if scalar.name not in drawn and scalar.of_rates is not None:
-                drawn[scalar.name] = scalar.of_rates(far, drawn["frr"])
+        counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
+        totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
+        drawn = rates_of(RATES_OF["folds"], counts | totals)
+        drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
         subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, disjoint_pairs(len(left), len(right_), len(left | right_)))

@@ -23,8 +23,8 @@ from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.studies.thresholds.assured import check_assurance
 from bioeval.tallies.identification_job import PLAIN_TIES
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.verification_job import TEMPLATES
@@ -165,7 +165,7 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         # In every part: one part may have no probe who is not enrolled.
-        all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+        all_enrolled = bool(np.isin(scores._codes.probe, scores._codes.gallery).all())
         return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 

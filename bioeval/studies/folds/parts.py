@@ -19,21 +19,21 @@ from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.summaries.counted_together import is_plain
-from bioeval.studies.summaries.counts import (
-    MOST,
-    IdentificationRules,
-    IndexSet,
-    OrderedScores,
-    SelectionAttempts,
-    attempts_of_index_sets,
-)
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.selections import (
+    MOST,
+    IdentificationRules,
+    IndexSet,
+    OrderedScores,
+    SelectionAttempts,
+    attempts_of_index_sets,
+    is_plain,
+)
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob

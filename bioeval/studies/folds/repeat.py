@@ -16,8 +16,13 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
 from bioeval.base.variables import OPEN_SET
+from bioeval.evaluation.splits import (
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+)
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
@@ -25,18 +30,12 @@ from bioeval.results.identification import ImpostorProbes, detected_at, open_set
 from bioeval.results.verification import grid_of
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.studies.folds.splits import (
-    ReducedGalleries,
-    SplitSides,
-    require_square,
-)
-from bioeval.studies.summaries.counts import IndexSet
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import (
     PLAIN_TIES,
@@ -46,6 +45,7 @@ from bioeval.tallies.identification_job import (
     check_max_rank,
 )
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
@@ -177,7 +177,7 @@ def repeat(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     require_text("task", task)
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
         require_square(scores)
@@ -251,7 +251,7 @@ class _Curves:
         if max_rank is None and closed:
             candidates = scores.shape[1]
             if part.rank_unit == "subject":
-                candidates = len(np.unique(scores.codes.gallery))
+                candidates = len(np.unique(scores._codes.gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
         given = check_thresholds(thresholds)
         if isinstance(given, np.ndarray):
@@ -358,8 +358,8 @@ class _Curves:
         over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
-        return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
+        rates = (scalar.name for scalar in RATES_OF["repeats"])
+        return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
 def _dataset(
@@ -382,11 +382,11 @@ def _dataset(
         impostor = _or_nan(found["impostor_attempts"])
         rates["far"] = found["fa"] / impostor
         if "ga" in found:
-            rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
-            rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
-            for scalar in RATES_OF["repeats"]:
-                if scalar.of_rates is not None:
-                    rates[scalar.name] = scalar.of_rates(rates["far"], rates["frr"])
+            given = {x: found[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
+            given |= {"ga": found["ga"], "fr": given["genuine_attempts"] - found["ga"]}
+            given |= {"fa": found["fa"], "gr": given["impostor_attempts"] - found["fa"]}
+            rates["grr"] = 1 - rates["far"]
+            rates |= rates_of(RATES_OF["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims

@@ -17,6 +17,7 @@ from bioeval.base.scalars import (
     RATES_OF,
     SEEN,
     Name,
+    rates_of,
 )
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
@@ -25,11 +26,11 @@ from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, su
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
+from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.sites.judged import Judged
-from bioeval.studies.thresholds.assured import Assured
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
 
@@ -341,17 +342,8 @@ def _ratios(
             scalars = (*scalars, *SEEN)
         if f"{prefix}attack_attempts" in counts:
             scalars = (*scalars, *ATTACK_RATES)
-        for scalar in scalars:
-            if scalar.quotient:
-                above, below = (
-                    np.sum([counts[prefix + name] for name in names], axis=0)
-                    for names in scalar.quotient
-                )
-                ratios[prefix + scalar.name] = ratio(above, below)
-        for scalar in scalars:
-            if scalar.of_rates is not None:
-                far, frr = (ratios[prefix + name] for name in ("far", "frr"))
-                ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
+        part = {k[len(prefix) :]: n for k, n in counts.items() if k.startswith(prefix)}
+        ratios |= {prefix + name: x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
             genuine = counts[f"{prefix}genuine_attempts"][..., None]
             ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)

@@ -13,6 +13,7 @@ STUDY = Study(
     commands=(
         Command("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),
     ),
+    hooks={"systems": "fusion.require_systems"},
     examples="""
 # Fuse two systems on one scale
 bioeval fuse face.npz finger.npz --normalise z
@@ -25,4 +26,5 @@ bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights fi
 # Multiply the scores of both systems
 bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
 """,
+    needs=("calibration", "compare", "folds"),
 )

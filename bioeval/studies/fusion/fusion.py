@@ -14,9 +14,9 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.studies.attacks.scores import without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -24,9 +24,9 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned
-from bioeval.studies.compare.several_systems import SeveralSystems, Spread
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
@@ -217,8 +217,8 @@ class Fusion(ScoreTransformer):
             origin,
         )
         made.name = "fused"
-        own = (text for scores in systems.values() for text in scores.remarks)
-        made.remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
+        own = (text for scores in systems.values() for text in scores._remarks)
+        made._remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
         return made
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
@@ -287,7 +287,7 @@ def fuse(
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
         said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        fused.remarks = (*fused.remarks, said)
+        fused._remarks = (*fused._remarks, said)
     return fused
 
 
@@ -302,7 +302,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     found = {str(name): scores for name, scores in systems.items()}
     for name, scores in found.items():
         require_scores(scores, f"system {name!r}")
-        scores.require_matrix()
+        scores._require_matrix()
         if scores.kind not in VALUED:
             raise DataError(
                 f"system {name!r} has only the order within each row; expected "
@@ -326,7 +326,7 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
     a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
     if notes:
         a = copy(a)
-        a.remarks = (*a.remarks, *notes)
+        a._remarks = (*a._remarks, *notes)
     systems[first], systems[other] = a, b
 
 

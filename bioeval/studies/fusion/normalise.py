@@ -113,9 +113,9 @@ def normalise(
 
     kind = "similarity" if scores.kind == "llr" else scores.kind
     made = derived(
-        [scores], rule, kind, f"{method}-norm of {scores.origin or PLURALS[scores.kind]}"
+        [scores], rule, kind, f"{method}-norm of {scores._origin or PLURALS[scores.kind]}"
     )
-    made.remarks = scores.remarks
+    made._remarks = scores._remarks
     return made
 
 
@@ -148,13 +148,13 @@ class CohortSide(NamedTuple):
         for low in range(0, templates, step):
             chosen = np.arange(low, min(low + step, templates))
             i, j = (slice(low, low + step), None) if self.rows else (slice(0, m), chosen)
-            raw = scores.read_rows(i.start, min(i.stop, m), j)
+            raw = scores._read_rows(i.start, min(i.stop, m), j)
             values = np.array(raw, dtype=np.float64)
             columns = np.arange(n) if j is None else j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = itself | (scores.codes.probe[i, None] == scores.codes.gallery[columns])
-            if scores.has_mask:
-                left_out |= scores.read_mask(i.start, min(i.stop, m), j) == IGNORE
+            left_out = itself | (scores._codes.probe[i, None] == scores._codes.gallery[columns])
+            if scores._has_mask:
+                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == IGNORE
             self._check_nan(values, left_out, i.start, columns)
             values[left_out] = np.nan
             if not self.rows:
@@ -219,9 +219,9 @@ def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None
 def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
     require_scores(given, what)
     assert given is not None
-    given.require_matrix()
+    given._require_matrix()
     require_values(given, "score normalisation")
-    if given.layout == "pairs" or not given.labelled:
+    if given.layout == "pairs" or not given._labelled:
         raise ProtocolError(
             f"{what} is {'a list of pairs' if given.layout == 'pairs' else 'without labels'}; "
             "score normalisation needs a matrix with the subjects of both sides"

@@ -56,6 +56,9 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
             {"gallery-templates": {}},
         ),
     ),
+    counts={"galleries": "results"},
+    galleries={"drawn": "drawing", "mean": "results"},
+    saved={"GalleryTally": "saved"},
     views=(
         View(
             ("identification against gallery size",),
@@ -65,4 +68,5 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
         ),
         View(("rates against templates",), "gallery_templates"),
     ),
+    needs=("folds",),
 )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, THRESHOLD, WHOLE_NUMBERS
-from bioeval.cli.command import Command, option
+from bioeval.cli.arguments import NUMBERS, THRESHOLD, WHOLE_NUMBERS, ThresholdsOption
+from bioeval.cli.command import Command, F, option, option_group
 from bioeval.cli.options import (
     far_option,
     fusion_option,
-    gallery_options,
     name_option,
     output_options,
+    ranks_option,
     reading_options,
+    seed_option,
     terms_option,
 )
 from bioeval.cli.study_command import (
@@ -30,10 +32,36 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+def _gallery_options(sampling: str) -> Callable[[F], F]:
+    """Return the options of searches in galleries that may be drawn, as `sampling` says."""
+    return option_group(
+        option(
+            "--thresholds",
+            "Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
+            ThresholdsOption(),
+        ),
+        ranks_option,
+        option(
+            "--ties",
+            "Rank of a mate among subjects with exactly the same score.",
+            ["pessimistic", "optimistic", "stable", "expected"],
+            "pessimistic",
+        ),
+        option(
+            "--impostors",
+            "Probes of non-mated searches.",
+            ["auto", "unenrolled", "leave-subject-out", "both"],
+            "auto",
+        ),
+        option("--sampling R", sampling, click.IntRange(1)),
+        seed_option("Random seed of the galleries.", default=None),
+    )
+
+
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
 @option("--sizes", "Numbers of subjects in the gallery.  [a dozen, up to all]", WHOLE_NUMBERS)
-@gallery_options("Also draw R random galleries of each size, for the plots.")
+@_gallery_options("Also draw R random galleries of each size, for the plots.")
 @option(
     "--unenrolled",
     "Proportions of unenrolled probes, such as 0.1,0.5.",
@@ -128,7 +156,7 @@ def _curve_files(
 )
 @far_option
 @fusion_option
-@gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
+@_gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
 @name_option
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
 @terms_option

@@ -22,15 +22,15 @@ from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes,
 from bioeval.results.words import excluded, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import grid_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.studies.summaries.counts import IndexSet
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
+from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import require_values, to_user
@@ -299,7 +299,7 @@ def gallery_size(
     parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
-    if scores.enrolment_times is not None:
+    if scores._enrolment_times is not None:
         raise ProtocolError(
             "gallery sizes need one gallery, but these scores have a different gallery for each "
             "probe (exclude has not-enrolled); bioeval.over_time gives the sizes and rates over "

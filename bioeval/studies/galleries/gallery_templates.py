@@ -32,8 +32,8 @@ from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
     DRAWS,
@@ -119,7 +119,7 @@ class _Request:
         parse_fusion(fusion)
         require_subjects(scores, "a gallery of some templates of each subject")
         require_values(scores, "a rate against the number of templates")
-        if scores.enrolment_times is not None:
+        if scores._enrolment_times is not None:
             raise ProtocolError(
                 "templates are drawn from one gallery, but these scores have a different gallery "
                 "for each probe (exclude has not-enrolled); leave not-enrolled out"
@@ -449,8 +449,7 @@ def _remarks(
 def drawn_verification(
     scores: Scores,
     gallery: Any,
-    sampling: Any,
-    random_state: RandomState,
+    drawn: Drawn,
     templates: str,
     others: dict[str, Any],
     *,
@@ -464,7 +463,6 @@ def drawn_verification(
     Counts are expected counts, and operating points those of the expected curves; see
     :func:`bioeval.verification`, whose `others` may not be given.
     """
-    drawn = parse_drawn(gallery, sampling, random_state)
     require_choice("templates", templates, TEMPLATES)
     if templates == "single":
         raise DataError(

@@ -20,6 +20,28 @@ from bioeval.kernels.compiled import compiled, parallel_rows
 OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 
+class GroupedBlock(NamedTuple):
+    """A block of probes against a gallery grouped by subject.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances, grouped by subject; NaN = no attempt.
+    columns : int64 array, shape (n,)
+        Place of each candidate in the gallery's own order, for stable ties.
+    starts : int64 array, shape (groups + 1,)
+        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
+    own, self_position : int64 arrays, shape (b,)
+        The row's own group, and the candidate that is the probe itself; -1 for none.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    self_position: np.ndarray
+
+
 class Draw(NamedTuple):
     """How galleries are drawn, and how they are ranked."""
 
@@ -448,24 +470,6 @@ def rank_chances(begin, end, block, usable, draw, rules, ranks):
     for i in range(begin, end):
         row = block.values[i]
         rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
-
-
-@compiled
-def add_fixed(values, row, scale, shift, high, low):
-    """Add rows of chances to the integer sums that `row` names; -1 for none.
-
-    A chance is rounded to a multiple of ``1 / scale``; `low` sums its last `shift` bits and `high`
-    those above, so that the order of addition changes nothing.
-    """
-    mask = (np.int64(1) << shift) - 1
-    for r in range(len(row)):
-        at = row[r]
-        if at < 0:
-            continue
-        for k in range(values.shape[1]):
-            whole = np.int64(np.rint(values[r, k] * scale))
-            high[at, k] += whole >> shift
-            low[at, k] += whole & mask
 
 
 class Grid(NamedTuple):

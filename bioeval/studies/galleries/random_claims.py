@@ -19,7 +19,7 @@ import numpy as np
 
 from bioeval.base.random import Stream
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.studies.galleries.random_galleries import SHIFT, FixedSums
+from bioeval.tallies.fixed_sums import SHIFT, FixedSums
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.

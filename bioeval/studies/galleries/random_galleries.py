@@ -16,7 +16,6 @@ import numpy as np
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel_draw
-from bioeval.kernels.argument_groups import GroupedBlock
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
@@ -25,6 +24,7 @@ from bioeval.studies.galleries.drawn import Drawn, require_room
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
+from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.identification_job import TIES
 from bioeval.tallies.parts import Extent
 from bioeval.tallies.thresholds import (
@@ -61,10 +61,6 @@ def _others(block: Block) -> list[ImpostorBlock]:
     return [(block.values, np.maximum(position, 0), position + 1)]
 
 
-# A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
-# overflows before 2^33 chances.
-BITS, SHIFT = 60, 30
-
 # Chances below this are left out of a sum of many: far below the last bit of any result.
 TINY = 1e-24
 
@@ -80,50 +76,6 @@ POLICY = {
 
 # The sums over thresholds, one row each.
 ENROLLED, UNENROLLED, TARGET, OWN = range(4)
-
-
-@dataclass
-class FixedSums:
-    """A table of sums of numbers from 0 to 1 as whole numbers: ``(high 2**30 + low) 2**-60``.
-
-    Floats added in another order give another last digit; integers do not. So the sums of two sets
-    of probes add up to the sum over both, exactly.
-    """
-
-    high: np.ndarray
-    low: np.ndarray
-
-    @classmethod
-    def zeros(cls, rows: int, columns: int) -> FixedSums:
-        """Return a table of zeros."""
-        shape = (rows, columns)
-        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
-
-    def add(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Add each row of `values` to the row of the table that `rows` names; -1 for none."""
-        kernel.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
-        self._carry()
-
-    def merge(self, other: FixedSums) -> FixedSums:
-        """Return the sums of both."""
-        return FixedSums(self.high + other.high, self.low + other.low)._carry()
-
-    def accumulated(self, axis: int) -> FixedSums:
-        """Return the running sums along an axis."""
-        return FixedSums(np.cumsum(self.high, axis), np.cumsum(self.low, axis))._carry()
-
-    def __getitem__(self, item: int | slice) -> FixedSums:
-        return FixedSums(self.high[item], self.low[item])
-
-    def _carry(self) -> FixedSums:
-        """Carry the overflow of the lower sum to the upper one."""
-        self.high = self.high + (self.low >> SHIFT)
-        self.low = self.low & ((1 << SHIFT) - 1)
-        return self
-
-    def values(self) -> np.ndarray:
-        """Return the sums in float64, rounded once."""
-        return self.high * 2.0 ** (SHIFT - BITS) + self.low * 2.0**-BITS
 
 
 @dataclass
@@ -283,7 +235,7 @@ class GalleryJob:
 
     def _rank(
         self,
-        probes: GroupedBlock,
+        probes: kernel.GroupedBlock,
         usable: np.ndarray,
         enrolled: np.ndarray,
         low: int,
@@ -311,7 +263,9 @@ class GalleryJob:
         if tally.first_unmated < 0 and not mated.all():
             tally.first_unmated = low + int(np.argmin(mated))
 
-    def _within(self, probes: GroupedBlock, usable: np.ndarray, enrolled: np.ndarray) -> None:
+    def _within(
+        self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
+    ) -> None:
         shape = (len(usable), len(self.thresholds))
         chances = kernel.Chances(
             anyone=np.empty(shape),
@@ -332,7 +286,7 @@ class GalleryJob:
         return self.tally
 
 
-def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
+def fewer_mates(probes: kernel.GroupedBlock, enrolled: np.ndarray, size: int) -> int:
     """Return the number of enrolled probes with usable mates, but fewer than are drawn."""
     if size < 2:
         return 0
@@ -340,15 +294,15 @@ def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
     return int((enrolled & (mates > 0) & (mates < size)).sum())
 
 
-def grouped(block: Block, rows: slice) -> GroupedBlock:
+def grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block in the form that kernels take, in float64."""
     values = block.values[rows].astype(np.float64, copy=False)
-    return GroupedBlock(
+    return kernel.GroupedBlock(
         values, block.columns[0], block.starts, block.own[rows], block.self_position[rows]
     )
 
 
-def _usable(probes: GroupedBlock) -> np.ndarray:
+def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
     """Return the number of attempts of each row in each group, without the probe itself."""
     values, starts, itself = probes.values, probes.starts, probes.self_position
     usable = np.tile(np.diff(starts), (len(values), 1))

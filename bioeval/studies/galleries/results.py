@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,8 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.results.dataset import Variables, rate
+from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
@@ -20,6 +21,7 @@ from bioeval.results.identification import (
     require_mated,
     role_of,
 )
+from bioeval.results.point_bounds import open_set_bounds
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
     ENROLLED,
@@ -30,6 +32,10 @@ from bioeval.studies.galleries.random_galleries import (
 )
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+
+if TYPE_CHECKING:
+    from bioeval.scores.blocks import BlockReader
+    from bioeval.stats.options import IntervalOptions
 
 #: Rates that are averaged, where the results have them.
 _MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
@@ -307,36 +313,19 @@ def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
     }
 
 
-def open_set_bounds(
-    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
-) -> Variables:
-    """Return the bounds of :func:`bounds_between` as variables of open-set identification."""
-    low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
-    per_target = ("far_target", "rank")
-    return {
-        "eer_at_least": ((), low),
-        "eer_at_most": ((), high),
-        "dir_at_far_at_least": (per_target, dir_low),
-        "dir_at_far_at_most": (per_target, dir_high),
-    }
+def dataset(tally: GalleryTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result of expected counts; `node` is ``"open_set"`` or ``"closed_set"``."""
+    make = open_set_expected if node == "open_set" else closed_set_expected
+    return make(tally, **options)
 
 
-def bounds_between(
-    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
-) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
+def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result of some counts."""
+    return Scalars.of_dataset(dataset(tally, node, options))
 
-    Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
-    beyond the last one everything is.
-    """
-    shape = (len(targets), dir_.shape[1])
-    if np.isnan(far).any() or np.isnan(dir_).any():
-        return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
-    far = np.concatenate([[0.0], far, [1.0]])
-    found = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
-    frr = 1.0 - found[:, 0]
-    crossed = int(np.argmax(far >= frr))
-    low = float(max(far[crossed - 1], frr[crossed]))
-    high = float(min(far[crossed], frr[crossed - 1]))
-    last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
-    return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]
+
+def with_intervals(
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+) -> xr.Dataset:
+    """Return the result with a warning that it has no confidence intervals."""
+    return noted(dataset, "means over drawn galleries have no confidence intervals")

@@ -31,13 +31,13 @@ from bioeval.stats.bootstrap import (
 from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.verification import frr_at_far
-from bioeval.studies.sites.judged import GroupTally
 from bioeval.tallies.by_subject import (
     EXACT,
     PairCounts,
     SubjectAttempts,
     levels,
 )
+from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.points import allowed_errors, per_cent
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import to_user

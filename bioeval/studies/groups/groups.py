@@ -44,11 +44,11 @@ from bioeval.results.support import RULE_OF_30
 from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_columns import probe_column, template_columns
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -58,13 +58,13 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     inequity,
 )
-from bioeval.studies.sites.judged import count_groups, count_listed
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
     codes_of_pairs,
     require_pair_subjects,
 )
 from bioeval.tallies.identification_job import RankUnit, Ties
+from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
@@ -202,11 +202,11 @@ def by_group(
             "random_state": random_state,
         }  # fmt: skip
         require_scores(scores)
-        scores.require_matrix()
+        scores._require_matrix()
         require_subjects(scores, "identification by group")
         column = probe_column(scores, group, "group")
-        labels, places = _groups_of_subjects(scores.codes.probe, scores.codes.values, column)
-        places = places[scores.codes.probe]
+        labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)
+        places = places[scores._codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
@@ -257,7 +257,7 @@ def _subjects(scores: Scores) -> Codes:
         require_pair_subjects(scores, "verification by group")
         return codes_of_pairs(scores)
     require_subjects(scores, "verification by group")
-    return scores.codes
+    return scores._codes
 
 
 def _groups_of_subjects(

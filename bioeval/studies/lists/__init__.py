@@ -3,7 +3,9 @@
 from bioeval.base.study import Study
 
 STUDY = Study(
-    calls={"results": ("top_k",), "scores": ("TopKScores",)},
+    calls={"results": ("top_k",)},
     formats=("files",),
+    runners={"top-k": "tasks"},
+    needs=("reid",),
     heading="Re-identification and tracking",
 )

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import GOM_MEANS, Name
 from bioeval.base.variables import OPEN_SET, bounds
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, build, rate
@@ -34,8 +34,8 @@ from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cu
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
+from bioeval.scores.top_k import TopKScores
 from bioeval.studies.lists.results import junk_codes, listed_matches
-from bioeval.studies.lists.scores import TopKScores
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
 from bioeval.studies.reid.results import (
@@ -177,11 +177,11 @@ class _ListedSearches:
     """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
 
     def __init__(self, scores: TopKScores, task: OpenSet):
-        query, gallery = scores.codes.probe, scores.codes.gallery
-        distance, last = scores.listed_distances("open-set identification")
+        query, gallery = scores._codes.probe, scores._codes.gallery
+        distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
         own = (entry == query[:, None]) & listed
-        every = np.bincount(gallery, minlength=len(scores.codes.values))
+        every = np.bincount(gallery, minlength=len(scores._codes.values))
         self.kind, self.last = scores.kind, last
         self.mates = every[query]
         self.enrolled = self.mates > 0
@@ -430,9 +430,9 @@ def gom_of_lists(
     means = [
         {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
     ]
-    scalars = ("mean_ap", "mean_inp")
+    single = {scalar.name for scalar in GOM_MEANS}
     for name in measures:
-        dims = () if name in scalars else over
+        dims = () if name in single else over
         given[name] = dims, means[0][name], means[1][name]
     summaries = [summary(thresholds, each) for each in means]
     areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1")
@@ -564,7 +564,7 @@ class _RetrievedLists:
         thresholds: np.ndarray,
         ends: tuple[float, float] | None,
     ):
-        distance, last = scores.listed_distances("GOM")
+        distance, last = scores._listed_distances("GOM")
         if ends is not None:
             self._require_within(scores.indices >= 0, distance, ends)
         low, high = ends or (0.0, 1.0)
@@ -573,8 +573,9 @@ class _RetrievedLists:
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
         self.positives, self.candidates = lists.positives, lists.candidates
-        self.enrolled = np.isin(scores.codes.probe, scores.codes.gallery)
+        self.enrolled = np.isin(scores._codes.probe, scores._codes.gallery)
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
+        self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed
         self.others = lists.candidates - lists.depth - self.unlisted_matches
         shape = len(last), len(raw) + 1
@@ -661,7 +662,6 @@ class _RetrievedLists:
             vp = hits / (listed - hits + positives)
             rep = np.sqrt(rp * vp)
             full = near.added_to(all_sums) / self.positives
-            complete = self.unlisted_matches == 0
             # A matrix adds the matches of each threshold first: its sum is rounded otherwise.
             slack = 1 + np.finfo(float).eps * (self.positives + 4)
             best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full) * slack
@@ -689,10 +689,6 @@ class _RetrievedLists:
                     (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
                 )
             ]
-            last = np.zeros(len(some))
-            last[self.hits > 0] = self.ranks[self.matches.starts[1:][self.hits > 0] - 1]
-            behind = self.listed + self.unlisted_matches
-            inp = [self.positives / np.where(complete, last, behind + x) for x in (self.others, 0)]
             ap = [x.added_to(all_sums) / self.positives for x in (far, near)]
         absent, budget = ~self.enrolled, options.budget
         something, more = listed > 0, listed + u + v > 0
@@ -709,6 +705,5 @@ class _RetrievedLists:
             "ttr": _Measure(some, something, more),
             "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
             "ftr": _Measure(absent, something, more),
-            "mean_ap": _Measure(some, *ap),
-            "mean_inp": _Measure(some, *inp),
+            **{x.name: _Measure(some, *np.sort(self.sums.get(x.name, ap), 0)) for x in GOM_MEANS},
         }

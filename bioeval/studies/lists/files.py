@@ -14,7 +14,8 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
-from bioeval.studies.lists.scores import TopKScores
+from bioeval.scores.formats.named_arrays import from_zero
+from bioeval.scores.top_k import TopKScores
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
@@ -71,29 +72,6 @@ def _whole(word: str) -> int:
     if "_" in word or not word.isascii():
         raise ValueError(word)
     return int(word)
-
-
-def from_zero(
-    lists: np.ndarray, size: int, first_index: int | None, where: str, guess: bool = False
-) -> np.ndarray:
-    """Return the numbers of gallery entries as indices from 0; negative numbers stay.
-
-    With `guess`, `first_index` is required unless the number 0 or `size` occurs.
-    """
-    listed = lists[lists >= 0]
-    if first_index is None:
-        from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
-        if guess and not (from_0 or from_1):
-            raise DataError(
-                f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                "gallery entries do not show whether the first entry is 0 or 1; give "
-                f"{say('first_index', 0)} or {say('first_index', 1)}"
-            )
-        first_index = int(guess and from_1 and not from_0)
-    if first_index and (listed == 0).any():
-        row = int(np.argmax((lists == 0).any(axis=1)))
-        raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
-    return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
 
 
 FORMAT = Format(

@@ -16,6 +16,7 @@ from bioeval.base.variables import by_name, ends, picked
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
     MatchCurve,
+    MatchLists,
     QueryMean,
     QueryMeasures,
     RankKOver,
@@ -26,9 +27,8 @@ from bioeval.results.query_means import (
 )
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
-from bioeval.studies.lists.scores import TopKScores
+from bioeval.scores.top_k import TopKScores
 from bioeval.studies.reid.convention import Convention, cameras_of
-from bioeval.studies.reid.counts import MatchLists
 from bioeval.studies.reid.results import (
     _RANKED,
     RECALL_LEVELS,
@@ -42,7 +42,7 @@ TOP_K = {
     **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
     **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
-    **by_name(scalar.of_query for scalar in MATCH_SUMS.values() if scalar.of_query),
+    **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
     "rank_k": Name("rank K at which lists are cut"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
@@ -111,8 +111,8 @@ def top_k(
     max_rank : int, optional
         The last rank of the CMC; None takes every rank covered by all lists.
     per_query : bool
-        Whether to add ``rank_k_average_precision``, ``first_match_rank``, ``inp``,
-        ``reciprocal_rank``, ``query_r_precision`` and ``query_ndcg`` over ``probe``.
+        Whether to add ``rank_k_average_precision``, ``first_match_rank`` and the value of each
+        other mean, as ``inp``, over ``probe``.
 
     Returns
     -------
@@ -121,8 +121,8 @@ def top_k(
         ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
         that every list with unlisted matches covers; and, of the whole gallery, ``mean_ap`` and
         ``interpolated_precision`` over ``recall_level``, NaN unless every match of every query is
-        listed, and ``mean_inp``, ``mrr``, ``r_precision`` and ``ndcg``, NaN unless the lists
-        determine it for every query (the MRR: unless a match of each is listed).
+        listed, and the other means over queries, NaN unless the lists determine it for every query
+        (``mrr``: unless a match of each is listed).
 
     Raises
     ------
@@ -240,13 +240,15 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
     complete = bool((found.listed >= found.positives).all())
     whole = found.precisions(None) / total
-    each_query = found.match_sums()
+    sums = found.match_sums()
+    each_query = {name: np.where(far == near, near, np.nan) for name, (far, near) in sums.items()}
     values = {"rank_k_mean_ap": at_k}
     if complete:
         levels = interpolated_precision(matches, "stable")
         values |= {"mean_ap": whole, "interpolated_precision": levels}
     values |= {name: each for name, each in each_query.items() if not np.isnan(each[query]).any()}
-    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    entries = scores.gallery_size
+    means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
     notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
@@ -285,8 +287,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         for name, each in each_query.items():
-            if (of_query := MATCH_SUMS[name].of_query) is not None:
-                variables[of_query.name] = (("probe",), each)
+            variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
     attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {
@@ -323,24 +324,23 @@ class ListedMatches:
         """Return the matches on the lists, by their ranks."""
         return _by_ranks(self.ranks[self.hits], self.listed)
 
-    def match_sums(self) -> dict[str, np.ndarray]:
+    def match_sums(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return the measures of each query that are sums over its matches, by name.
 
-        NaN where they differ for unlisted matches right behind the list, and behind all others.
+        With unlisted matches behind all others, and right behind the list.
         """
         unlisted = self.positives - self.listed
         beyond = np.repeat(np.arange(len(unlisted)), unlisted)
         place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
         order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
-        near, far = (
+        ends = [
             _by_ranks(np.append(self.ranks[self.hits], end[beyond] + place)[order], self.positives)
-            for end in (self.depth, self.candidates - unlisted)
-        )
-        found = {}
-        for name, scalar in MATCH_SUMS.items():
-            most, least = (match_sum(lists, "stable", scalar) for lists in (near, far))
-            found[name] = np.where(least == most, most, np.nan)
-        return found
+            for end in (self.candidates - unlisted, self.depth)
+        ]
+        return {
+            name: (match_sum(ends[0], "stable", scalar), match_sum(ends[1], "stable", scalar))
+            for name, scalar in MATCH_SUMS.items()
+        }
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""
@@ -360,7 +360,7 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
 
 def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
     """Return the matches along each list, without entries that a rule removes, and junk."""
-    query, gallery = scores.codes.probe, scores.codes.gallery
+    query, gallery = scores._codes.probe, scores._codes.gallery
     index = scores.indices
     is_listed = index >= 0
     own = gallery[index] == query[:, None]
@@ -405,7 +405,7 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    found = {scores.codes.code(label) for x in junk_ids for label in (x, str(x))}
+    found = {scores._codes.code(label) for x in junk_ids for label in (x, str(x))}
     return sorted(found - {-1})
 
 

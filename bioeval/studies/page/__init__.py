@@ -7,6 +7,7 @@ STUDY = Study(
     commands=(
         Command("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),
     ),
+    hooks={"page": "page.report"},
     examples="""
 # Write a page about one system
 bioeval report scores.npz --out report.html
@@ -24,4 +25,5 @@ bioeval report scores.npz --out report.html --explain 17
 bioeval report scores.npz --out report.html --workers 4
 """,
     not_options={"report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"}},
+    needs=("compare", "explain", "thresholds", "worst_pairs"),
 )

@@ -110,7 +110,7 @@ def command(
     options["protocol"] = card(options["protocol"])
     probes, margin = options.pop("probes"), options.pop("margin")
     if margin is not None:
-        from bioeval.evaluation.margins import check_margin
+        from bioeval.studies.compare.margins import check_margin
 
         if len(data) == 1:
             raise click.UsageError("--margin compares systems, and there is one; name several")

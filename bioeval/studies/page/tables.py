@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import QUERY_MEANS
-from bioeval.base.variables import TARGETS, by_name
+from bioeval.base.variables import TARGETS
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
@@ -37,7 +36,7 @@ from bioeval.studies.thresholds.tables import NeededPeople
 from bioeval.tallies.points import per_cent
 from bioeval.views.images import Images, Thumbnail
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import report_ranks
+from bioeval.views.tasks import compared_by, report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
@@ -158,8 +157,8 @@ def _live_row(
 _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
-    *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
-    *("recognition_rate", *by_name(QUERY_MEANS), "genuine_attempts", "impostor_attempts"),
+    *(name for name, scalar in words.SCALARS.items() if scalar.quoted),
+    *("genuine_attempts", "impostor_attempts"),
 )
 
 
@@ -238,7 +237,7 @@ def comparison_table(part: PageItem) -> PageTable | None:
     verdicts = str(ds.attrs.get("verdicts", "")).splitlines()
     body = []
     for i, measure in enumerate(map(str, ds["measure"].values)):
-        shapes = ("score", "score") if "AUC" in measure else ("percent", "points")
+        shapes = ("percent", "points") if compared_by(measure).percent else ("score", "score")
         one, other, *difference = (
             _cell(part, f"{stem}{end}", ds[f"{stem}{end}"].values[i], {"measure": measure}, shape)
             for stem, shape, ends in (

@@ -62,4 +62,5 @@ bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
         View(("sample size",), "sample_size", lines=True),
         View(("planned run",), "planned_run", lines=True),
     ),
+    needs=("assurance",),
 )

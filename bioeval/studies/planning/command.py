@@ -48,7 +48,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     """Estimate the comparisons, memory and processor time of an evaluation.
 
     DATA is what will be evaluated. Without it, --templates and --dim describe embeddings, and
-    --templates alone describes a matrix. A short evaluation is timed on this machine.
+    --templates alone describes a matrix. Short evaluations are timed on this machine.
     """
     options["auc"] = not options.pop("no_auc")
     with StudyCommand(data or "", options) as run:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -22,10 +22,12 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
-from bioeval.scores.blocks import estimated_bytes
-from bioeval.scores.embeddings import MOST_COLUMNS
+from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.embeddings import MOST_COLUMNS, TILE, FloatType
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
+from bioeval.tallies.sweep import MOST_SCORES_KEPT
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
@@ -33,7 +35,7 @@ PLANNED_RUN = {
     "core_hours": Name("processor time", "hours"),
     "hours": Name("time on all workers, without idle time", "hours"),
     "embedding_bytes": Name("size of the embeddings", "bytes"),
-    "matrix_bytes": Name("size of the matrix of scores (never stored)", "bytes"),
+    "matrix_bytes": Name("size of the matrix of scores", "bytes"),
     "working_bytes": Name("memory of a worker that has all templates", "bytes"),
 }
 
@@ -43,8 +45,11 @@ DTYPES: tuple[FloatFormat, ...] = get_args(FloatFormat)
 _NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
 _NO_WIDTH = "be.sample_size plans the width of an interval"
 
-#: Gallery templates of the evaluation that is measured.
+#: Gallery templates of the larger of two evaluations that are measured.
 MEASURED = 4000
+
+# Proportion of the scores that lies near operating points, about: these are kept by the sweep.
+_KEPT = 0.01
 
 
 @leaves_out_attacks
@@ -68,8 +73,9 @@ def plan_run(
 ) -> xr.Dataset:
     """Estimate the comparisons, memory and processor time of an evaluation.
 
-    A short evaluation of the same protocol, dimension and dtype is measured on this machine, and
-    its processor time is scaled by the number of comparisons.
+    Two short evaluations of the same protocol, dimension and dtype are measured on this machine,
+    and their processor time is extrapolated to the number of comparisons. Embeddings are planned
+    as :meth:`Scores.from_embeddings` compares them: a matrix below its memory limit is made whole.
 
     Parameters
     ----------
@@ -130,37 +136,48 @@ def plan_run(
             raise DataError(f"{Argument('subjects')} is {people:,.0f}, more than templates")
         m = n if probes is None else _whole("probes", probes, 1)
         features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
-        square = probes is None
+        square, distances = probes is None, "float64" if features else dtype
+        held = 8 * m * n <= MEMORY_LIMIT
     else:
         require_scores(scores)
-        if are_pairs(scores) or not scores.labelled:
+        if are_pairs(scores) or not scores._labelled:
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")
         m, n = map(float, scores.shape)
-        people, square = float(len(np.unique(scores.codes.gallery))), scores.from_square
-        dtype = scores.dtype.name if scores.dtype.name in DTYPES else "float32"
-        features = scores.base.features if scores.streams else 0
-        named: Any = scores.base.metric if scores.streams else metric
-        metric = "l2" if callable(named) else named
+        people, square = float(len(np.unique(scores._codes.gallery))), scores._from_square
+        given: Any = scores._embedded_probes if scores._embedded else None
+        features = 0 if given is None else given.shape[1]
+        dtype, distances = (
+            x.dtype.name if x is not None and x.dtype.name in DTYPES else "float32"
+            for x in (scores if given is None else given, scores)
+        )
+        named: Any = scores._base.metric if scores._streams else metric
+        metric, held = "l2" if callable(named) else named, not scores._streams
     genuine = m * (n / people - square)
     if genuine <= 0:
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
+    item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
     each = max(2, min(round(n / people), 50))
-    example = _example((features, dtype, metric), each, None if square else m / n)
-    item = np.dtype(dtype).itemsize
-    if features and n * item > 4 * MOST_COLUMNS:  # whose rows are not computed in tiles
-        example.base.tile = 1
-    seconds = _seconds_per_comparison(example, protocol, auc) * m * n
-    rows, counted = (n if square else m + n), max(item, 4)
-    working = float(estimated_bytes(int(m), int(n), int(genuine)) + 2 * rows * features * counted)
+    tiled = n * wide <= 4 * MOST_COLUMNS
+    how = _Measured(
+        (features, dtype, metric), each, None if square else m / n, distances, held, tiled
+    )
+    rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
+    working = estimated_bytes(int(m), int(n), int(genuine)) + kept * wide
+    if features:
+        # As given, in the dtype of the distances, and as matrix products take them.
+        working += rows * features * (item + wide * (1 + (wide > item)))
+        block = max((TILE if tiled else 1) * n, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        working += wide * (m * n if held else min(block, m * n))
+    hours = _seconds(how, protocol, auc, m * n) / 3600
     found = {
         "comparisons": m * n,
         "genuine_comparisons": genuine,
-        "core_hours": seconds / 3600,
-        "hours": seconds / 3600 / workers,
+        "core_hours": hours,
+        "hours": hours / workers,
         "embedding_bytes": rows * features * item,
-        "matrix_bytes": m * n * (counted if features else item),
+        "matrix_bytes": m * n * wide,
         "working_bytes": working,
     }
     there, warning = physical_memory(), ""
@@ -179,36 +196,74 @@ def _whole(name: str, value: Any, low: int) -> float:
     return float(math.floor(require_number(name, value, low=low, high=1e13)))
 
 
-def _example(how: tuple[int, str, MetricName], each: int, share: float | None) -> Scores:
-    """Return scores like the planned ones, with `MEASURED` gallery templates at most."""
-    features, dtype, metric = how
+class _Measured(NamedTuple):
+    """What is measured: the features of an embedding, its dtype and metric, and the rest.
+
+    `share` is the number of probes over that of the gallery, None for all against all; `held`
+    whether the matrix of distances is made whole, and `tiled` whether it is computed in tiles.
+    """
+
+    embeddings: tuple[int, str, MetricName]
+    each: int
+    share: float | None
+    distances: Any  # the dtype of distances, or of the scores
+    held: bool = False
+    tiled: bool = True
+
+
+def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
+    """Return what makes scores like the planned ones, with a number of gallery templates."""
+    features, dtype, metric = how.embeddings
     rng = np.random.default_rng(0)
-    labels, camera = np.arange(MEASURED) // each, np.arange(MEASURED) % 2
-    dim = features or 32
-    x = rng.normal(size=(labels[-1] + 1, dim))[labels] + 0.7 * rng.normal(size=(MEASURED, dim))
-    x = (np.abs(x) if metric == "bhattacharyya" else x).astype(dtype)
-    given: tuple[Any, ...] = (x, labels)
+    labels, camera = np.arange(templates) // how.each, np.arange(templates) % 2
+    m = templates
+    if how.share is not None:
+        m = min(templates, max(how.each, round(templates * how.share)))
+    people = rng.normal(size=(labels[-1] + 1, features or 32))
+    x, probes = (people[y] + 0.7 * rng.normal(size=(len(y), features or 32))
+                 for y in (labels, labels[:m]))  # fmt: skip
+    if metric == "bhattacharyya":
+        x, probes = np.abs(x), np.abs(probes)
+    given: tuple[Any, ...] = (x.astype(dtype), labels)
     meta: dict[str, Any] = {"probe_meta": {"camera": camera}}
-    if share is not None:
-        m = min(MEASURED, max(each, round(MEASURED * share)))
-        given = (x[:m] + np.abs(x[:m]) / 4, labels[:m], x, labels)
+    if how.share is not None:
+        given = (probes.astype(dtype), labels[:m], *given)
         meta = {"probe_meta": {"camera": 1 - camera[:m]}, "gallery_meta": {"camera": camera}}
-    # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
-    limit = 8 * len(given[0]) * MEASURED - 1
-    streamed = Scores.from_embeddings(*given, metric=metric, memory_limit=limit, **meta)
+
+    def embedded() -> Scores:
+        # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
+        limit = MEMORY_LIMIT if how.held else m * templates * np.dtype(how.distances).itemsize - 1
+        made = Scores.from_embeddings(
+            *given, metric=metric, dtype=cast(FloatType, how.distances), memory_limit=limit, **meta
+        )
+        if not (how.held or how.tiled):
+            made._base.tile = 1
+        return made
+
     if features:
-        return streamed
-    return Scores(streamed.base.whole().astype(dtype), *given[1::2], **meta)
+        return embedded
+    values = Scores.from_embeddings(*given, metric=metric).values.astype(dtype)
+    return lambda: Scores(values, *given[1::2], **meta)
 
 
-def _seconds_per_comparison(scores: Scores, protocol: str | Protocol, auc: bool) -> float:
-    """Return processor time by comparison, once all kernels are compiled."""
+def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
+    """Return the processor time of an evaluation, measured at two sizes once all is compiled."""
+    cells, seconds = [], []
+    made = []  # kept, so that each is in memory that is new to the process, as that of a run is
     with stage("measuring a short evaluation"):
-        for _ in range(2):
-            before = time.process_time()
-            evaluate(scores, protocol, auc=auc)
-            seconds = time.process_time() - before
-    return seconds / math.prod(scores.shape)
+        for templates in (MEASURED // 2, MEASURED):
+            make, times = _example(how, templates), []
+            for _ in range(3):
+                before = time.process_time()
+                made.append(make())
+                evaluate(made[-1], protocol, auc=auc)
+                times.append(time.process_time() - before)
+            cells.append(math.prod(made[-1].shape))
+            seconds.append(min(times))
+    each = (seconds[1] - seconds[0]) / max(cells[1] - cells[0], 1)
+    if each <= 0:  # few probes, whose comparisons take no time beside the rest
+        each = seconds[1] / cells[1]
+    return max(seconds[1] - each * cells[1], 0.0) + each * comparisons
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -217,7 +272,7 @@ def blocks(found: Found) -> Iterator[Block]:
     one = {str(k): float(v) for k, v in ds.data_vars.items()}
     sizes = [("matrix", "matrix_bytes")]
     if ds.attrs["dim"]:
-        sizes = [("embeddings", "embedding_bytes"), ("their matrix, not stored", "matrix_bytes")]
+        sizes = [("embeddings", "embedding_bytes"), ("their matrix", "matrix_bytes")]
     rows = [
         ("comparisons", f"{one['comparisons']:.4g}"),
         ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
@@ -229,7 +284,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(["", ""], rows, widths=[-26, 16])
     yield Sentence()
     yield Sentence(
-        "The time is scaled from a short evaluation on this machine, on processor cores that are "
+        "The time is scaled from short evaluations on this machine, on processor cores that are "
         "never idle. How many people a test needs: bioeval sample-size."
     )
     yield Warnings(found, reworded=False)

@@ -16,6 +16,7 @@ from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
@@ -27,11 +28,10 @@ from bioeval.scores.blocks import (
     require_subjects,
     threads_for,
 )
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.folds.kernel import FoldRows, count_by_lower
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule

@@ -3,14 +3,7 @@
 from bioeval.base.study import Command, Plot, Study, View, along
 
 STUDY = Study(
-    calls={
-        "reid": (
-            "apply_convention",
-            "gom",
-            "reid",
-        ),
-        "image_names": ("parse_names",),
-    },
+    calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
     commands=(
         Command(
@@ -55,5 +48,9 @@ bioeval gom lists.npz --normalize 0,2
             {"precision-recall": {}},
         ),
     ),
+    counts={"reid": "tasks", "gom": "tasks"},
+    tasks={"reid": "tasks", "gom": "tasks"},
+    columns={"camera": "convention"},
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
+    needs=("lists",),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Convention(Reid):
 
     name: str
     changed: tuple[str, ...] = ()
+    #: Columns whose comparisons are excluded: a card's, and not those of its section.
+    exclude: ClassVar[tuple[str, ...]] = ()
 
     @property
     def ap_removed(self) -> str:
@@ -196,9 +198,9 @@ def has_cameras(scores: Scores) -> bool:
     return all(_camera_column(x) is not None for x in (scores.probe_meta, scores.gallery_meta))
 
 
-def camera_warnings(scores: Scores) -> list[str]:
+def column_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras and no convention states their use."""
-    if are_pairs(scores) or not scores.labelled or scores.has_mask:
+    if are_pairs(scores) or not scores._labelled or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:

@@ -2,62 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bioeval.base.errors import Argument, MergeError
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import require_alike
-
-
-@dataclass
-class MatchLists:
-    """The matches of each query, from near to far.
-
-    Attributes
-    ----------
-    starts : int64 array, shape (m + 1,)
-        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
-    distance : float64 array
-        Of each match; equal ones are ordered by their column.
-    closer, tied, before : int64 arrays
-        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
-        column of the gallery.
-    """
-
-    starts: np.ndarray
-    distance: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The number of matches of each query."""
-        return np.diff(self.starts)
-
-    @property
-    def query(self) -> np.ndarray:
-        """The query of each match."""
-        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
-
-    @property
-    def order(self) -> np.ndarray:
-        """The place of each match among the matches of its query, from 1."""
-        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
-
-    @classmethod
-    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
-        """Concatenate the queries of all parts."""
-        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
-        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-        return cls(
-            np.concatenate([[0], *starts]).astype(np.int64),
-            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
-        )
 
 
 @dataclass

@@ -17,16 +17,24 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    BlockReader,
+    Progress,
+    RowsInRoom,
+    as_distances,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.labels import Codes, of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
-from bioeval.studies.sites.shared_mates import MateLists, SharedMates
+from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.identification_job import check_max_rank
@@ -58,7 +66,7 @@ class RowReader(BlockReader):
 
     def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and columns of pairs of one subject that agree in a column."""
-        probe, gallery = self.scores.codes.probe[rows], self.scores.codes.gallery
+        probe, gallery = self.scores._codes.probe[rows], self.scores._codes.gallery
         same = np.zeros((len(probe), len(gallery)), dtype=bool)
         for probes, columns in self._excluding:
             same |= probes[rows, None] == columns
@@ -66,7 +74,7 @@ class RowReader(BlockReader):
         return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
-        codes = self.scores.codes
+        codes = self.scores._codes
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
         wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
@@ -142,10 +150,10 @@ class Lists:
     """The candidate lists of scores under a convention, as integer codes."""
 
     def __init__(self, scores: Scores, convention: Convention):
-        scores.require_matrix()
+        scores._require_matrix()
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
-        codes = scores.codes
+        codes = scores._codes
         n = scores.shape[1]
         self.identity, self.own = codes.gallery, codes.probe
         self.identities = len(codes.values)
@@ -154,7 +162,7 @@ class Lists:
         self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
-        self.enrolled = (self.room > (self.self_column >= 0)) & scores.enrolled_probes()
+        self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
         self.marked = of_no_person(codes.values, convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
@@ -179,7 +187,7 @@ class Lists:
 
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
-        codes, said = self.scores.codes, []
+        codes, said = self.scores._codes, []
         keeps = self.convention.junk == "keep"
         for ids, what, then in (
             (self.distractor_ids, "distractors", "are searched like any other"),
@@ -207,16 +215,18 @@ class Lists:
     ) -> Iterator[tuple[int, np.ndarray, Callable]]:
         """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
 
+        A block holds until the next one.
+
         The third of each is a function for checked values: these have the policy for failed
         comparisons applied; the others hold NaN for each failed comparison.
         """
         scores = self.scores
         n = scores.shape[1]
-        base = scores.base
+        base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
-        direct = float_ and not scores.has_mask and not scores.exclude
-        step = reader.rows_per_block()
-        if isinstance(base, np.ndarray) and scores.reads_in_place:
+        direct = float_ and not scores._has_mask and not scores.exclude
+        step, raw = reader.rows_per_block(), RowsInRoom(scores)
+        if isinstance(base, np.ndarray) and scores._reads_in_place:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
             high = min(low + step, last)
@@ -225,7 +235,7 @@ class Lists:
                 return reader.block(low, high).values
 
             if direct:
-                values = writable_alias(as_distances(scores.read_rows(low, high), scores.kind))
+                values = writable_alias(as_distances(raw.read(low, high), scores.kind))
                 reader.look(low, values)
                 yield low, values, checked
             else:

@@ -351,7 +351,7 @@ def ranked_lists(
     >>> display.words[0]
     ['AP 1.00', 'RP 1.00 VP 0.67 ReP 0.82', 'RP 1.00 VP 1.00 ReP 1.00']
     """
-    from bioeval.evaluation.plotted_scores import ranked_lists as lists
+    from bioeval.studies.reid.ranked_lists import ranked_lists as lists
 
     display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))
     return display.plot(ax, queries=queries, **style)

@@ -40,13 +40,13 @@ from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatc
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.lists.results import TOP_K, Junk, Removed, reid_of_lists
-from bioeval.studies.lists.scores import TopKScores, are_lists
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.results import (
@@ -158,9 +158,8 @@ def reid(
     random_state : int
         Seed of the draws, and of the bootstrap.
     per_query : bool
-        Also return ``average_precision``, ``inp``, ``reciprocal_rank``, ``query_r_precision``,
-        ``query_ndcg``, ``first_match_rank``, ``matches`` and ``removed_entries`` of each query,
-        over ``probe``.
+        Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``
+        and the value of each other mean, as ``inp``, of each query, over ``probe``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -172,11 +171,10 @@ def reid(
         ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
         ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
         ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
-        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``, ``mrr``,
-        ``r_precision``, ``ndcg``, ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the
-        denominator), ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries
-        removed, over all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the
-        means over the queries.
+        of all queries together) over ``threshold``; ``mean_ap`` and the other means over queries
+        of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
+        ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over
+        all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the means.
 
     Raises
     ------
@@ -299,7 +297,7 @@ def _with_limits(
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    people = scores.probe_people if people is None else people
+    people = scores._probe_people if people is None else people
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -410,7 +408,7 @@ def gom(
     result = gom_dataset(tally, options)
     people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
-        people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
+        people = np.append(people, len(scores._codes.values) + open_queries._codes.probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 
@@ -491,7 +489,7 @@ def lists_gom(
 ) -> xr.Dataset:
     """Return the measures of GOM of top-K lists, with bounds; see :func:`gom`."""
     if open_queries is not None:
-        scores.require_matrix()
+        scores._require_matrix()
     if limits is not None:
         raise ProtocolError(
             f"{Argument('interval')}: GOM of top-K lists has bounds without confidence limits; "
@@ -631,8 +629,8 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
     """
     argument = Argument("open_queries")
     require_scores(queries, str(argument))
-    scores.require_matrix()
-    queries.require_matrix()
+    scores._require_matrix()
+    queries._require_matrix()
     for what in ("kind", "nan"):
         mine, theirs = getattr(scores, what), getattr(queries, what)
         if mine != theirs:
@@ -657,7 +655,7 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
         )
     view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
     ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
-    view.codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
+    view._codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
     return view
 
 

@@ -22,6 +22,7 @@ from bioeval.results.query_means import (
     AP_FORMS,
     TENTHS,
     MatchCurve,
+    MatchLists,
     QueryMean,
     QueryMeasures,
     RankKOver,
@@ -37,7 +38,7 @@ from bioeval.results.query_means import (
     match_sum,
     ranks_of,
 )
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
@@ -57,7 +58,7 @@ REID = {
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **by_name(scalar.of_query for scalar in scalars.QUERY_MEANS if scalar.of_query),
+    **{scalar.of_query[0]: scalar.each for scalar in scalars.QUERY_MEANS},
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
@@ -131,9 +132,9 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         first[found] = sums[found]
         each_query = {
             **{
-                x.of_query.name: measures.means[x.name].each
+                x.of_query[0]: measures.means[x.name].each
                 for x in scalars.QUERY_MEANS
-                if x.of_query and x.name in measures.means
+                if x.name in measures.means
             },
             "first_match_rank": first,
             "matches": tally.matches.counts,
@@ -229,7 +230,8 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
             else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
         )
     query = np.flatnonzero(matches.counts)
-    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    entries = tally.about.gallery_templates
+    means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
     if (sets := _sets(tally)) is not None:
         for name, mean in sets.measures(counted).items():
             means[name] = replace(mean, values=_in_order(mean.values, tally))
@@ -330,8 +332,7 @@ GOM = {
     "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
     "ftr": Name("false target rate, the same proportion as FAR"),
     **by_name(scalars.GOM_POINTS),
-    "mean_ap": REID["mean_ap"],
-    "mean_inp": REID["mean_inp"],
+    **by_name(scalars.GOM_MEANS),
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
     "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
@@ -348,7 +349,7 @@ GOM |= ends(
     (
         *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
         *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
-        *("mean_ap", "mean_inp", "cmc"),
+        *(*by_name(scalars.GOM_MEANS), "cmc"),
     ),
 )
 
@@ -389,13 +390,13 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
     identified = identified.cumsum(axis=0).cumsum(axis=1)
     valid = int(found.sum())
-    scalars = {name: means.pop(name) for name in ("mean_ap", "mean_inp")}
+    single = {scalar.name: means.pop(scalar.name) for scalar in scalars.GOM_MEANS}
     means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
     variables: dict[str, Any] = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
         **summary(tau, means),
-        **scalars,
+        **single,
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
         "open_queries": absent.sum(),
@@ -479,9 +480,11 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "ttr": over(found, found, something),
         "ttr_identity": over(found, found, _own_within(tally)),
         "ftr": over(absent, absent, something),
-        "mean_ap": over(counted, found, average_precision(matches, ties)),
-        "mean_inp": over(counted, found, match_sum(matches, ties, scalars.MATCH_SUMS["mean_inp"])),
     }
+    query, entries = np.flatnonzero(found), tally.about.gallery_templates
+    for x in scalars.GOM_MEANS:
+        each = match_sum(matches, ties, x) if x.of_match else average_precision(matches, ties)
+        means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 
 

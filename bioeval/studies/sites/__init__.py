@@ -48,6 +48,11 @@ bioeval merge a.tally b.tally --same-system --out both.tally --json
 # Merge counts over parts of one gallery
 bioeval merge north.tally south.tally --union-of-galleries
 """,
+    counts={
+        "folded verification": "results",
+        "folded identification": "results",
+        "folded queries": "results",
+    },
     removed_options={
         "tally": {
             "--epsilon": "small counts are left out by --share --min-count N",
@@ -59,4 +64,5 @@ bioeval merge north.tally south.tally --union-of-galleries
         "extend": "count all scores again: bioeval tally DATA --out FILE",
         "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
     },
+    needs=("check", "galleries", "lists", "reid"),
 )

@@ -19,13 +19,13 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.formats.archive import Archive, ArchiveWriter
 from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.reid.jobs import all_matches
-from bioeval.studies.sites.shared_mates import (
+from bioeval.studies.reid.jobs import GomJob, all_matches
+from bioeval.studies.reid.shared_mates import (
     MateLists,
     NearestMatesJob,
     SharedMates,
@@ -430,12 +430,11 @@ def best_mates(
         for job, found in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
             lists[_name(job.ranked)] = found
     low, high = np.inf, -np.inf
-    for word, search in (("reid", plan.retrieval), ("gom", plan.gom)):
-        if search is not None:
-            found_by_rule = all_matches(search, progress)
-            lists |= {f"{word} {rule}": found for rule, found in found_by_rule.items()}
-    if plan.gom is not None and plan.gom.normalize is True:
-        low, high = plan.gom.ends()
+    for word, search in plan.searches.items():
+        found_by_rule = all_matches(search.job, progress)
+        lists |= {f"{word} {rule}": found for rule, found in found_by_rule.items()}
+    if (gom := _normalised(plan)) is not None:
+        low, high = gom.ends()
     about = plan.reader.about
     counted_probes = CountedProbes.of(scores, secret, rows=True)
     templates, subjects = template_digests(scores, secret, site)
@@ -503,14 +502,19 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
             if job not in shared:
                 shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))
             plan.tasks[node] = task._replace(job=shared[job])
-    for word, search in (("reid", plan.retrieval), ("gom", plan.gom)):
-        if search is not None:
-            search.shared = {
-                rule: SharedMates(mates.lists[f"{word} {rule}"], number)
-                for rule in search.lists.rules
-            }
-    if plan.gom is not None and plan.gom.normalize is True:
-        plan.gom.normalize = (mates.low, mates.high)
+    for word, search in plan.searches.items():
+        search.job.shared = {
+            rule: SharedMates(mates.lists[f"{word} {rule}"], number)
+            for rule in search.job.lists.rules
+        }
+    if (gom := _normalised(plan)) is not None:
+        gom.normalize = (mates.low, mates.high)
+
+
+def _normalised(plan: Plan) -> GomJob | None:
+    """Return the job of GOM whose distances are scaled by those of the whole matrix."""
+    search = plan.searches.get("gom")
+    return search.job if search is not None and search.job.normalize is True else None
 
 
 def union_digest(mates: BestMates) -> str:
@@ -541,12 +545,12 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     """
     require_scores(scores)
     named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
-    if scores.from_square and (named is None or named.layout == "all-against-all"):
-        scores = scores.as_part_of("all-against-all")
+    if scores._from_square and (named is None or named.layout == "all-against-all"):
+        scores = scores._as_part_of("all-against-all")
     card = resolve_card(scores, protocol)
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("a gallery in parts needs the subjects of probes and gallery: labels")
-    if scores.enrolment_times is not None:
+    if scores._enrolment_times is not None:
         raise ProtocolError(
             "a gallery over time cannot be in parts: who is enrolled when a probe is seen depends "
             "on all of its templates; leave out exclude=('not-enrolled',)"
@@ -564,9 +568,10 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
     what = ""
     if any(task.job.form == "galleries" for task in plan.tasks.values()):
         what = "averages over drawn galleries"
-    search = plan.retrieval
-    if search is not None and search.convention.cmc in ("single-gallery-shot", "identity-dedup"):
-        what = f"has a CMC ({search.convention.cmc}) of identities"
+    search = plan.searches.get("reid")
+    cmc = "" if search is None else search.job.convention.cmc
+    if cmc in ("single-gallery-shot", "identity-dedup"):
+        what = f"has a CMC ({cmc}) of identities"
     if what:
         raise ProtocolError(
             f"protocol {card.name} {what}: its ranks do not add up over the parts of a "

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
-from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
@@ -21,9 +22,9 @@ from bioeval.results.identification import (
     require_mated,
     role_of,
 )
+from bioeval.results.point_bounds import bounds_between, open_set_bounds
 from bioeval.results.query_means import QueryMean
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.studies.galleries.results import bounds_between, open_set_bounds
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.results import (
@@ -42,6 +43,7 @@ from bioeval.studies.sites.folded import (
     STRANGER,
     TARGET,
     UNENROLLED,
+    Folded,
     FoldedIdentification,
     FoldedQueries,
     FoldedVerification,
@@ -49,6 +51,10 @@ from bioeval.studies.sites.folded import (
 )
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.thresholds import to_user
+
+if TYPE_CHECKING:
+    from bioeval.scores.blocks import BlockReader
+    from bioeval.stats.options import IntervalOptions
 
 NO_POINTS = (
     "attempts are counted between thresholds: operating points lie within the bounds "
@@ -71,7 +77,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **decisions(ga, genuine, fa, impostor),
+        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -219,6 +225,10 @@ NO_MEANS = (
 )
 
 
+#: Means over queries that lie between 0 and 1: bounded by hundredths.
+FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS if not x.cut and x.bounds == (0.0, 1.0))
+
+
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:
     """Return the queries of re-identification by the value of each measure, and the first match."""
     chosen = ReidOptions(**options)
@@ -238,7 +248,7 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     return _folded(
         tally,
         ("reid", *rules),
-        {name: measures.means[name] for name in ("mean_ap", *MATCH_SUMS)},
+        {name: measures.means[name] for name in FOLDED_MEANS},
         np.empty(0),
         (ranks, first),
         (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),
@@ -358,3 +368,25 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     task = "re-identification" if means else "GOM"
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
+
+
+def dataset(tally: Folded, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result of folded counts; `node` is the task, such as ``"open_set"``."""
+    if isinstance(tally, FoldedQueries):
+        return folded_queries(tally)
+    if isinstance(tally, FoldedVerification):
+        return folded_verification(tally, **options)
+    make = folded_open_set if node == "open_set" else folded_closed_set
+    return make(tally, **options)
+
+
+def scalars(tally: Folded, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result of some counts."""
+    return Scalars.of_dataset(dataset(tally, node, options))
+
+
+def with_intervals(
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+) -> xr.Dataset:
+    """Return the result with a warning that it has no confidence intervals."""
+    return noted(dataset, "counts that are folded on a grid have no confidence intervals")

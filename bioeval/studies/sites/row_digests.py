@@ -43,7 +43,7 @@ class RowDigestJob:
         #: The key of each column: a digest of its template.
         self.keys = mixing_keys(templates)
         self._sample = sample_of(templates)
-        self.sampled = not (self.scores.embedded or self._sample.all())
+        self.sampled = not (self.scores._embedded or self._sample.all())
         self._reset()
 
     def _reset(self) -> None:
@@ -92,7 +92,7 @@ class RowDigestJob:
     ) -> None:
         some = slice(low, low + len(raw.rows))
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
-        summed = not self.scores.embedded
+        summed = not self.scores._embedded
         if not self.sampled:
             digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
             return
@@ -115,7 +115,7 @@ class RowDigestJob:
 
     def found(self, key: DigestKey) -> np.ndarray:
         """Return a digest of the scores of each probe, or of its embedding."""
-        embeddings = self.scores.embedded_probes
+        embeddings = self.scores._embedded_probes
         if embeddings is None:
             return self.sums
         features = key.digests("feature", map(str, range(embeddings.shape[1])))

@@ -14,13 +14,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
-from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.galleries.random_galleries import FixedSums, GalleryTally
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.sites.folded import (
     VALUE_BINS,
     FoldedIdentification,
@@ -28,6 +28,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
 )
 from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_arrays
+from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing
 from bioeval.studies.sites.template_digests import CountedProbes
 from bioeval.tallies.counts import (
@@ -37,6 +38,15 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tallies.file_values import (
+    are_counts,
+    is_array,
+    is_increasing,
+    is_table,
+    is_whole,
+    rises,
+)
+from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.threshold_search import Attempts
 
@@ -68,7 +78,6 @@ _CLASSES = {
         FoldedQueries,
         FoldedVerification,
         GalleryPart,
-        GalleryTally,
         GomTally,
         IdentificationTally,
         KeptScores,
@@ -155,7 +164,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
     kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
-    if kind in _CLASSES:
+    if kind in _CLASSES or offered("saved", kind):
         inner = {
             f.name: _pack(found, f"{name}.{f.name}", arrays)
             for f in fields(value)
@@ -179,7 +188,9 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return value
     if "class" in value:
         inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
-        return _CLASSES[value["class"]](**inner)
+        study = offered("saved", value["class"])
+        made = _CLASSES[value["class"]] if study is None else study.CLASS
+        return made(**inner)
     if "array" in value:
         return arrays[value["array"]]
     if "set" in value:
@@ -199,12 +210,12 @@ def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
 def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
     if counted is None:
         return ""
-    right = type(counted) is CountedProbes and _array(counted.probes, "u")
+    right = type(counted) is CountedProbes and is_array(counted.probes, "u")
     right = right and counted.probes.dtype == np.uint64
     right = right and isinstance(counted.gallery, str) and isinstance(counted.key, str)
     right = right and (counted.people is None) == (counted.scores is None)
     for digests in (counted.people, counted.scores):
-        alike = _array(digests, "u") and digests.dtype == np.uint64
+        alike = is_array(digests, "u") and digests.dtype == np.uint64
         right = right and (digests is None or alike and len(digests) == len(counted.probes))
     right = right and all(t.about.probes == len(counted.probes) for t in tallies)
     return "" if right else "the digests of its probes are damaged"
@@ -223,7 +234,7 @@ def _wrong_sharing(shared: Any) -> str:
     if shared is None:
         return ""
     right = type(shared) is Sharing and isinstance(shared.salted, bool)
-    right = right and _whole(shared.min_count) and _whole(shared.attempts_per_person)
+    right = right and is_whole(shared.min_count) and is_whole(shared.attempts_per_person)
     right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
     return "" if right else "its record of sharing is damaged"
 
@@ -248,8 +259,8 @@ def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -
 _NODES: dict[str, tuple[type, ...]] = {
     "verification/single": (VerificationTally, FoldedVerification),
     "verification/multi": (VerificationTally, FoldedVerification),
-    "open_set": (IdentificationTally, GalleryTally, FoldedIdentification),
-    "closed_set": (IdentificationTally, GalleryTally, FoldedIdentification),
+    "open_set": (IdentificationTally, FoldedIdentification),
+    "closed_set": (IdentificationTally, FoldedIdentification),
     "reid": (ReidTally, FoldedQueries),
     "gom": (GomTally, FoldedQueries),
 }
@@ -259,7 +270,7 @@ _OPTIONS = {
 }
 
 #: Means over queries that a folded tally may hold.
-FOLDED_MEANS = {"mean_ap", *MATCH_SUMS, "mrep", "mvp", "mfr"}
+_MEANS = {*FOLDED_MEANS, "mrep", "mvp", "mfr"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
@@ -275,9 +286,11 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
             return f"it holds an unknown task {node!r}"
         if not isinstance(options, dict) or not set(options) <= _OPTIONS:
             return f"the options of {node} are not those of a task"
-        if type(tally) not in _NODES[node]:
+        study = offered("saved", type(tally).__name__)
+        if type(tally) not in _NODES[node] and (study is None or node not in study.NODES):
             return f"{node} does not hold the counts of its task"
-        wrong = _about(tally.about) or _CHECKS[type(tally)](tally)
+        check = _CHECKS[type(tally)] if study is None else study.damage
+        wrong = _about(tally.about) or check(tally)
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -287,7 +300,7 @@ def _about(about: Any) -> str:
     if type(about) is not Provenance:
         return "the description of its data is missing"
     right = all(isinstance(getattr(about, k), str) for k in _WORDS)
-    right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)
+    right = right and all(is_whole(getattr(about, k)) for k in _NUMBERS)
     for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites", "reading"):
         value = getattr(about, k)
         right = right and isinstance(value, (frozenset, tuple))
@@ -297,28 +310,28 @@ def _about(about: Any) -> str:
 
 def _verification(tally: VerificationTally) -> str:
     genuine, cells, given = tally.genuine, tally.impostor, tally.given
-    if not _array(genuine, "f") or np.isnan(genuine).any() or not _rises(genuine, strictly=False):
+    if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
-    if type(cells) is not CellCounts or not _counts(cells.counts):
+    if type(cells) is not CellCounts or not are_counts(cells.counts):
         return "the impostor counts are not whole numbers of at least 0"
     whole = (cells.negative_infinite, cells.positive_infinite)
-    if not all(map(_whole, whole)) or not all(
+    if not all(map(is_whole, whole)) or not all(
         isinstance(x, int) for x in (cells.first, cells.exponent)
     ):
         return "the cells of the impostor counts are damaged"
     if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
         return "the impostor counts have empty cells at their ends"
     if given is not None:
-        right = type(given) is ThresholdCounts and _array(given.thresholds, "f")
-        right = right and _counts(given.counts) and _rises(given.thresholds, strictly=True)
+        right = type(given) is ThresholdCounts and is_array(given.thresholds, "f")
+        right = right and are_counts(given.counts) and rises(given.thresholds, strictly=True)
         if not right or len(given.counts) != len(given.thresholds) + 1:
             return "the counts between thresholds are damaged"
     others = tally.unenrolled
-    if others is not None and not (_array(others, "f") and _rises(others, strictly=False)):
+    if others is not None and not (is_array(others, "f") and rises(others, strictly=False)):
         return "the scores of claims by probes who are not enrolled are not an increasing list"
     people = tally.people
     if people is not None and not (
-        type(people) is tuple and len(people) == 2 and all(map(_whole, people))
+        type(people) is tuple and len(people) == 2 and all(map(is_whole, people))
     ):
         return "the numbers of its subjects are damaged"
     if tally.points is not None and not _points(tally.points):
@@ -326,7 +339,7 @@ def _verification(tally: VerificationTally) -> str:
     if tally.kept is not None and not _kept(tally.kept, cells):
         return "the scores that were kept are damaged"
     words = (tally.templates, tally.fusion, tally.claims)
-    if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
+    if not all(isinstance(x, str) for x in words) or not is_whole(tally.skipped_claims):
         return "the options it was counted with are damaged"
     return _attempts_disagree(tally)
 
@@ -382,14 +395,14 @@ def _points(points: Any) -> bool:
     right = all(isinstance(x, (int, float)) for x in numbers)
     right = right and isinstance(points.symmetric, bool | None)
     right = right and isinstance(points.every_score, bool)
-    right = right and _array(points.rows, "f") and bool(np.isfinite(points.rows).all())
-    right = right and _counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
-    right = right and _rises(points.rows, strictly=True)
+    right = right and is_array(points.rows, "f") and bool(np.isfinite(points.rows).all())
+    right = right and are_counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
+    right = right and rises(points.rows, strictly=True)
     for key, names in lists.items():
         same = [getattr(points, name) for name in names]
         first = np.asarray(getattr(points, key))
         right = right and first.dtype.kind == "f" and first.shape[1:] == (3,) * (key == "costs")
-        right = right and all(_array(x, "f") and len(x) == len(first) for x in same)
+        right = right and all(is_array(x, "f") and len(x) == len(first) for x in same)
     return right
 
 
@@ -397,7 +410,7 @@ def _kept(kept: Any, cells: CellCounts) -> bool:
     if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
         return False
     lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
-    right = all(_array(x, "f") for x in lists) and _counts(kept.below)
+    right = all(is_array(x, "f") for x in lists) and are_counts(kept.below)
     right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
     bins = Attempts.of_cells(np.empty(0), cells)
     return right and kept.agrees(bins.edges, bins.counts)
@@ -409,7 +422,7 @@ def _identification(tally: IdentificationTally) -> str:
         if name in ("about", "rank_unit", "fusion"):
             continue
         kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
-        if not _array(value, kind) or (kind == "i" and (value < 0).any()):
+        if not is_array(value, kind) or (kind == "i" and (value < 0).any()):
             return f"{name} is not a list of the right numbers"
         lengths.add(len(value))
     if len(lengths) != 1:
@@ -443,7 +456,7 @@ def _ranks_disagree(t: IdentificationTally) -> str:
 def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
     """Check counts on a fixed grid; noisy ones may be negative."""
     limits, noise = tally.thresholds, tally.noise
-    if not _increasing(limits):
+    if not is_increasing(limits):
         return "the thresholds are not an increasing list of numbers"
     right = isinstance(noise, float) and 0 <= noise < np.inf
     if not right or not isinstance(tally.merged, bool):
@@ -453,8 +466,8 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
     words: tuple[Any, ...] = (tally.fusion,)
     if isinstance(tally, FoldedIdentification):
         ranks, words = tally.ranks, (*words, tally.rank_unit, tally.ties)
-        right = _array(ranks, "i") and len(ranks) > 0
-        if not right or ranks[0] < 1 or not _rises(ranks, strictly=True):
+        right = is_array(ranks, "i") and len(ranks) > 0
+        if not right or ranks[0] < 1 or not rises(ranks, strictly=True):
             return "the ranks are not an increasing list of numbers"
         shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
         names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
@@ -462,7 +475,7 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
     else:
         words = (*words, tally.templates, tally.claims)
         numbers = [tally.skipped_claims]
-    if not all(isinstance(x, str) for x in words) or not all(map(_whole, numbers)):
+    if not all(isinstance(x, str) for x in words) or not all(map(is_whole, numbers)):
         return "the options and numbers it was folded with are damaged"
     for name, shape in shapes.items():
         table = getattr(tally, name)
@@ -475,13 +488,13 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
 def _folded_queries(tally: FoldedQueries) -> str:
     """Check counts of queries by value and rank."""
     limits, ranks, measures = tally.thresholds, tally.ranks, tally.measures
-    if not _increasing(limits):
+    if not is_increasing(limits):
         return "the thresholds are not an increasing list of numbers"
-    if not _array(ranks, "i") or not _rises(ranks, strictly=True) or (ranks < 1).any():
+    if not is_array(ranks, "i") or not rises(ranks, strictly=True) or (ranks < 1).any():
         return "the ranks are not an increasing list of numbers"
-    right = isinstance(measures, tuple) and {*measures} <= FOLDED_MEANS and len(measures) > 0
+    right = isinstance(measures, tuple) and {*measures} <= _MEANS and len(measures) > 0
     right = right and isinstance(tally.rules, str) and isinstance(tally.merged, bool)
-    if not right or not all(map(_whole, (tally.queries, tally.open_queries, tally.skipped))):
+    if not right or not all(map(is_whole, (tally.queries, tally.open_queries, tally.skipped))):
         return "the options and numbers it was folded with are damaged"
     shape = len(measures) * max(1, len(limits)), VALUE_BINS + 1
     for name, kind in (("values", np.int64), ("ends", np.bool_)):
@@ -490,45 +503,16 @@ def _folded_queries(tally: FoldedQueries) -> str:
             return f"{name} is not a table of counts"
     if (tally.values < 0).any() or not tally.ends[:, -1].all():
         return "values is not a table of counts"
-    if not _counts(tally.first) or len(tally.first) != len(ranks) + 1:
+    if not are_counts(tally.first) or len(tally.first) != len(ranks) + 1:
         return "first is not a list of counts"
     return ""
-
-
-def _gallery(tally: GalleryTally) -> str:
-    """Check expected counts over drawn galleries."""
-    limits = tally.thresholds
-    if not _increasing(limits):
-        return "the thresholds are not an increasing list of numbers"
-    if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
-        return "the options it was counted with are damaged"
-    numbers = (
-        *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
-        *("impostors_enrolled", "impostors_unenrolled", "fewer_mates", "size"),
-    )
-    if not all(_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
-        return "its numbers of attempts are damaged"
-    if not isinstance(tally.first_unmated, int):
-        return "its numbers of attempts are damaged"
-    ranks = np.shape(getattr(tally.di, "high", 0))[1:]
-    shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
-    for name, shape in shapes.items():
-        sums = getattr(tally, name)
-        if not all(_table(getattr(sums, part, None), shape) for part in ("high", "low")):
-            return f"{name} is not a table of sums"
-    return "" if ranks and ranks[0] else "it has no ranks"
-
-
-def _table(value: Any, shape: tuple[int, ...]) -> bool:
-    right = isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == shape
-    return right and value.ndim == 2 and not (value < 0).any()
 
 
 def _retrieval(tally: ReidTally) -> str:
     words = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
     if not all(isinstance(getattr(tally, name), str) for name in words):
         return "the convention it was counted with is damaged"
-    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+    if not is_array(tally.enrolled, "b") or not are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if len(tally.removed_entries) != queries:
@@ -544,13 +528,15 @@ def _retrieval(tally: ReidTally) -> str:
     if (identities is None) == (tally.cmc == "identity-dedup"):
         return "its ranks of identities are missing, or should not be there"
     if shots is not None and not (
-        _array(shots, "f", 2)
+        is_array(shots, "f", 2)
         and len(shots) == queries
         and ((shots >= 0) & (shots <= 1 + 1e-9)).all()
     ):
         return "its single shots are damaged"
     if identities is not None and not (
-        _array(identities, "i", 2) and identities.shape == (queries, 3) and (identities >= 0).all()
+        is_array(identities, "i", 2)
+        and identities.shape == (queries, 3)
+        and (identities >= 0).all()
     ):
         return "its ranks of identities are damaged"
     return ""
@@ -562,7 +548,7 @@ def _within_thresholds(tally: GomTally) -> str:
     ends = (tally.low, tally.high)
     if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
         return "the convention it was counted with is damaged"
-    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+    if not is_array(tally.enrolled, "b") or not are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if not _retrieved(tally):
@@ -575,21 +561,21 @@ def _within_thresholds(tally: GomTally) -> str:
 def _retrieved(tally: ReidTally | GomTally) -> bool:
     """Whether the table of entries retrieved within increasing thresholds is valid."""
     taus = tally.thresholds
-    if taus is None or not _increasing(taus):
+    if taus is None or not is_increasing(taus):
         return False
-    return _table(tally.retrieved, (len(tally.enrolled), len(taus)))
+    return is_table(tally.retrieved, (len(tally.enrolled), len(taus)))
 
 
 def _match_lists(lists: MatchLists, queries: int) -> bool:
-    if type(lists) is not MatchLists or not _counts(lists.starts):
+    if type(lists) is not MatchLists or not are_counts(lists.starts):
         return False
     starts = lists.starts
-    if len(starts) != queries + 1 or starts[0] != 0 or not _rises(starts, strictly=False):
+    if len(starts) != queries + 1 or starts[0] != 0 or not rises(starts, strictly=False):
         return False
-    if not _array(lists.distance, "f") or np.isnan(lists.distance).any():
+    if not is_array(lists.distance, "f") or np.isnan(lists.distance).any():
         return False
     counts = (lists.closer, lists.tied, lists.before)
-    if not all(_counts(x) for x in counts):
+    if not all(are_counts(x) for x in counts):
         return False
     return all(len(x) == starts[-1] for x in (lists.distance, *counts))
 
@@ -600,29 +586,6 @@ _CHECKS: dict[type, Callable[[Any], str]] = {
     FoldedVerification: _folded,
     FoldedIdentification: _folded,
     FoldedQueries: _folded_queries,
-    GalleryTally: _gallery,
     ReidTally: _retrieval,
     GomTally: _within_thresholds,
 }
-
-
-def _increasing(values: Any) -> bool:
-    return _array(values, "f") and not np.isnan(values).any() and _rises(values, strictly=True)
-
-
-def _rises(values: np.ndarray, *, strictly: bool) -> bool:
-    later, earlier = values[1:], values[:-1]
-    return bool((later > earlier if strictly else later >= earlier).all())
-
-
-def _array(value: Any, kind: str, dimensions: int = 1) -> bool:
-    right = isinstance(value, np.ndarray) and value.ndim == dimensions
-    return right and value.dtype.kind == kind
-
-
-def _counts(value: Any) -> bool:
-    return _array(value, "i") and not (value < 0).any()
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -169,14 +169,14 @@ class CountedProbes:
         check = key.hexadecimal("key", "")
         if are_pairs(scores):
             return cls(_mixed(_pairs(scores, key), where), "", check)
-        codes, labels = scores.codes, scores.codes.values
+        codes, labels = scores._codes, scores._codes.values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
         rows = rows or first is not None
         if rows or not np.array_equal(scores.probe_ids, scores.gallery_ids):
             ids = scores.probe_ids
             if rows:
-                ids = scores.base_rows(np.arange(scores.shape[0])) + (first or 0)
+                ids = scores._base_rows(np.arange(scores.shape[0])) + (first or 0)
             probes = _templates(codes.probe, labels, scores.probe_meta, ids, key)
         whole = hashlib.blake2b(gallery.astype("<u8").tobytes(), digest_size=8).hexdigest()
         return cls(_mixed(probes, where), whole, check)
@@ -201,8 +201,8 @@ class CountedProbes:
         whether it has enough distinct scores to be known by them; `sampled` says whether they are
         scores against a sample of the gallery.
         """
-        codes, embedded = scores.codes, scores.embedded
-        people = _described(codes.probe, codes.values, scores.probe_meta, key, scores.labelled)
+        codes, embedded = scores._codes, scores._embedded
+        people = _described(codes.probe, codes.values, scores.probe_meta, key, scores._labelled)
         found = key.of_numbers("embedding" if embedded else "scores", sums)
         found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
         found |= varied.astype(np.uint64) * _VARIED
@@ -351,15 +351,15 @@ def sample_of(templates: np.ndarray) -> np.ndarray:
 
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
     """Return a digest of label and metadata of each gallery template, whatever its place."""
-    codes = scores.codes
-    return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores.labelled)
+    codes = scores._codes
+    return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores._labelled)
 
 
 def template_digests(
     scores: Scores, key: DigestKey, site: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return increasing digests of a site's gallery templates, and of its subjects."""
-    codes, labels = scores.codes, scores.codes.values
+    codes, labels = scores._codes, scores._codes.values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
     return _mixed(found, key.digest("site", site)), np.unique(subjects)

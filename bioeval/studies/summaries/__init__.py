@@ -4,6 +4,8 @@ from bioeval.base.study import Study, View
 
 STUDY = Study(
     calls={"summaries": ("summaries",)},
+    shortcuts=("counted_together",),
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
+    needs=("reid",),
     heading="Decide",
 )

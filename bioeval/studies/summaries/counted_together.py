@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engine import engine
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import OPTIMA, Name
+from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.identification import IMPOSTORS
@@ -23,8 +23,7 @@ from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.studies.summaries import kernel
-from bioeval.studies.summaries.counts import (
+from bioeval.tallies.selections import (
     CELLS,
     MOST,
     IdentificationRules,
@@ -32,6 +31,7 @@ from bioeval.studies.summaries.counts import (
     OrderedScores,
     SelectionCounts,
     count_index_sets,
+    is_plain,
 )
 from bioeval.tallies.thresholds import to_user
 
@@ -293,16 +293,6 @@ def _points_of(plan: Plan) -> list[str]:
     return [node.rpartition("/")[2] for node in plan.tasks]
 
 
-def is_plain(scores: Scores) -> bool:
-    """Whether partitions of scores can be counted together: all of a matrix in memory."""
-    whole = isinstance(scores.base, np.ndarray) and not scores.limited and not scores.part_of
-    left_out = scores.has_mask or bool(scores.exclude) or not scores.labelled
-    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
-        return False
-    values = scores.codes.values.tolist()
-    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
-
-
 def _by_layout(
     scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
 ) -> dict[bool, list[int]]:
@@ -325,7 +315,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
 
     A fused score must be that of the nearest template, and every rank a whole number.
     """
-    if plan.retrieval or plan.gom or card.galleries or plan.scores is not view:
+    if plan.searches or card.galleries or plan.scores is not view:
         return None
     jobs: list[Any] = [task.job for task in plan.tasks.values()]
     for job in jobs:

@@ -12,22 +12,22 @@ import xarray as xr
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
     partition_attrs,
     summaries_tree,
 )
-from bioeval.studies.summaries.counts import (
+from bioeval.tallies.selections import (
     IndexSet,
 )
 from bioeval.views.tables.summary import figures, written
@@ -134,7 +134,7 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
     view = scores.select()
     for task in filter(None, tasks):
-        view.junk_ids = (*view.junk_ids, *task.junk_ids)
+        view._junk_ids = (*view._junk_ids, *task.junk_ids)
         view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
     return view
 
@@ -186,7 +186,7 @@ def _sides(scores: Scores, one: Any, turned: bool) -> tuple[Any, Any]:
         return named
     if isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one)):
         return (one[1], one[0]) if turned else (one[0], one[1])
-    return scores.sides_of_one(one)
+    return scores._sides_of_one(one)
 
 
 def _given(scores: Scores, partitions: Any) -> list[Any]:
@@ -205,7 +205,7 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
 
 def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
     """Yield the rows and the columns of each partition of a splitter."""
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):

@@ -5,7 +5,6 @@ from bioeval.base.study import Command, Plot, Study, View, along
 _FOLD = ("repeat", "fold")
 STUDY = Study(
     calls={
-        "assured": ("check_claim",),
         "threshold_study": ("study_threshold",),
         "extrapolated_far": ("extrapolate_far",),
     },
@@ -77,8 +76,8 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
         ),
     ),
     views=(
-        View(("claim",), "assured", "claim_blocks"),
         View(("extrapolated FAR",), "extrapolated_far"),
         View(("threshold study",), "tables", "StudyTable", is_class=True),
     ),
+    needs=("assurance", "folds"),
 )

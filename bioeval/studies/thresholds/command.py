@@ -25,7 +25,13 @@ from bioeval.cli.options import (
     terms_option,
 )
 from bioeval.cli.outputs import Output, fold_rows
-from bioeval.cli.study_command import StudyCommand, attributes, require_values, rows_over
+from bioeval.cli.study_command import (
+    StudyCommand,
+    attributes,
+    require_values,
+    rows_over,
+    with_doubts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +106,6 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     with progress_shown() as stages:
         import xarray as xr
 
-        from bioeval.studies.check.check_data import with_kind_finding
         from bioeval.studies.thresholds.threshold_study import study_threshold
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
@@ -110,7 +115,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         with executor_from_options(options, stages, scores) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
-        tree = with_kind_finding(xr.DataTree(study), scores, progress=stages.counting)
+        tree = with_doubts(xr.DataTree(study), scores, "auto", stages)
         study = tree.to_dataset()
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document = {**attributes(study, data), "folds": fold_rows(study)}
@@ -143,7 +148,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
         options.pop(name, None)
     with StudyCommand(data, options) as run:
-        from bioeval.studies.thresholds.assured import check_claim
+        from bioeval.studies.assurance.assured import check_claim
         from bioeval.tallies.threshold_rules import parse_rule
 
         rule = parse_rule(claim, "claim")

@@ -20,12 +20,12 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds.assured import require_named_people
+from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates
@@ -318,7 +318,7 @@ def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
 def _has_zero(scores: Scores, zero: bool | None) -> bool:
     """Whether the scores are distances with a natural zero."""
     if zero is None:
-        computed = _METRICS.search(scores.origin) and not scores.is_derived
+        computed = _METRICS.search(scores._origin) and not scores._is_derived
         return scores.kind == "distance" and bool(computed)
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero

@@ -19,6 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
@@ -41,12 +42,19 @@ from bioeval.results.support import (
 )
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import SearchShares
+from bioeval.studies.assurance.assured import (
+    ASSURED,
+    assured_threshold,
+    check_assurance,
+    require_named_people,
+)
+from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -61,17 +69,9 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
-from bioeval.studies.sites.judged import Judged, judge_listed
-from bioeval.studies.thresholds.assured import (
-    ASSURED,
-    assured_threshold,
-    check_assurance,
-    require_named_people,
-)
-from bioeval.studies.thresholds.promise import AssuranceRule
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
+from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -388,7 +388,7 @@ class _Counts:
             return ""
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
-        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
 
 
 def _comparisons(
@@ -551,7 +551,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     pairs = not _by_people(scores)
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if task == "open_set":
-        number, what = len(np.unique(scores.codes.probe)), "subject of probe"
+        number, what = len(np.unique(scores._codes.probe)), "subject of probe"
     if number == 1:
         raise DataError(
             f"there is only one {what}; expected at least one to train on and one to test"
@@ -682,8 +682,8 @@ def searches_of_people(scores: Scores) -> Scores:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    people = scores.probe_people >= 0
-    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
+    people = scores._probe_people >= 0
+    if np.isin(scores._codes.probe, scores._codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
     return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
@@ -707,9 +707,9 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        enrolled = np.unique(scores.codes.gallery)
-        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
-        self.person = scores.codes.probe
+        enrolled = np.unique(scores._codes.gallery)
+        self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
+        self.person = scores._codes.probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]

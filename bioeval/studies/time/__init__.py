@@ -50,4 +50,5 @@ bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
         ),
     ),
     views=(View(("rates over time", "ageing"), "over_time", several=True, lines=True),),
+    needs=("reid",),
 )

@@ -20,11 +20,11 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.studies.folds.counts import FoldSweep, Subset
-from bioeval.studies.sites.judged import judge_folds
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.fold_counts import FoldSweep, Subset
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.judged import judge_folds
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule

@@ -34,6 +34,7 @@ from bioeval.results.query_means import QueryMean
 from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
@@ -47,7 +48,6 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.limits import Limits, few_people, of_one, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
 from bioeval.studies.time.counts import (
@@ -373,9 +373,9 @@ def over_time(
     unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
     found = attempts_over_time(reader, time.codes, len(time), counting, progress)
-    times = view.enrolment_times
+    times = view._enrolment_times
     assert times is not None
-    sizes = times.sizes(), times.subject_sizes(view.codes.gallery)
+    sizes = times.sizes(), times.subject_sizes(view._codes.gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
@@ -389,7 +389,7 @@ def over_time(
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:
         return ds
-    person = np.unique(view.codes.probe, return_inverse=True)[1].reshape(-1)
+    person = np.unique(view._codes.probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     accepted = is_accepted(found.values, found.threshold)[None]
     own = time.codes[found.row], person[found.row]
@@ -489,7 +489,7 @@ def ageing(
     found = replace(
         found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
     )
-    person = np.unique(view.codes.probe[found.row], return_inverse=True)[1].reshape(-1)
+    person = np.unique(view._codes.probe[found.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
     line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
@@ -512,7 +512,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    scores.require_matrix()
+    scores._require_matrix()
     given = times_of(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")

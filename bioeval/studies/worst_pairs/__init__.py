@@ -4,6 +4,7 @@ from bioeval.base.study import Plot, Study, View, along
 
 STUDY = Study(
     calls={"worst_pairs": ("worst_pairs",)},
+    hooks={"run_outputs": "command.ListedPairs"},
     plots=(
         Plot(
             "worst_pairs",
@@ -15,5 +16,6 @@ STUDY = Study(
         ),
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
+    needs=("check",),
     heading="Look into",
 )

@@ -12,16 +12,13 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.evaluation.plan import compared_scores, resolve_card
-from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.studies.reid.reid import apply_convention
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, Templates
@@ -247,7 +244,7 @@ def worst_pairs(
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
@@ -282,7 +279,7 @@ def worst_pairs(
             names[key] = Name(f"{name} of the {side} template", "")
     suspects = suspect_templates(reader, medians)
     rows = suspects.rows
-    labels = scores.probe_labels[rows], scores.codes.values[suspects.nearest]
+    labels = scores.probe_labels[rows], scores._codes.values[suspects.nearest]
     of_suspects: dict[str, Any] = {
         "suspect_templates": rows,
         "suspect_labels": _storable(labels[0]),
@@ -307,17 +304,9 @@ def worst_pairs(
     return WorstPairs(found.data_vars, found.coords, found.attrs)
 
 
-def compared(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return the scores without the comparisons that a protocol leaves out."""
-    card = resolve_card(scores, protocol)
-    if card.reid is not None or card.gom is not None:
-        scores = apply_convention(scores, card)
-    return compared_scores(scores, card)
-
-
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
-    codes = np.sort(np.stack([scores.codes.probe[row], scores.codes.gallery[column]], 1), axis=1)
+    codes = np.sort(np.stack([scores._codes.probe[row], scores._codes.gallery[column]], 1), axis=1)
     pairs, back = np.unique(codes, axis=0, return_inverse=True)
     found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
     return found[back.reshape(-1)]
@@ -326,7 +315,7 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     """Whether two subjects fulfil the rule of label errors."""
     probes, gallery = (
-        np.flatnonzero(np.isin(x, subjects)) for x in (scores.codes.probe, scores.codes.gallery)
+        np.flatnonzero(np.isin(x, subjects)) for x in (scores._codes.probe, scores._codes.gallery)
     )
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
@@ -335,7 +324,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     for i in range(len(probes)):
         across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
     known = ~np.isnan(within)
-    if len(np.unique(part.codes.probe[row[known]])) < 2:
+    if len(np.unique(part._codes.probe[row[known]])) < 2:
         return False
     return bool(np.nanmax(across) < within[known].min())
 

@@ -164,7 +164,7 @@ def rows_per_chunk(scores: Scores) -> int:
 
     Of streamed embeddings they are those of one matrix product.
     """
-    if scores.streams:
+    if scores._streams:
         return BlockReader(scores).rows_per_block()
     return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
 
@@ -178,7 +178,7 @@ class SubjectWork:
         self.step = rows_per_chunk(scores)
         # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
         self.what = f"subjects of {self.step} rows"
-        codes = scores.codes
+        codes = scores._codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = [plain(name) for name in codes.values[who].tolist()]
         enrolled = np.searchsorted(who, codes.gallery)
@@ -224,7 +224,7 @@ class SubjectWork:
     def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of one chunk."""
         number = low // self.step
-        together = reader.rows_per_block() * (TOGETHER if self.scores.in_memory else 1)
+        together = reader.rows_per_block() * (TOGETHER if self.scores._in_memory else 1)
         parts = {"single": _Chunk(self.single, number, self.threshold)}
         if self.fused is not None:
             parts["fused"] = _Chunk(self.fused, number, self.threshold)

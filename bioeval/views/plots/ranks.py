@@ -12,7 +12,7 @@ from matplotlib.collections import QuadMesh
 
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
-from bioeval.studies.reid.results import REID
+from bioeval.base.scalars import CMC
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
     CLOUD,
@@ -96,7 +96,7 @@ class CmcDisplay(CurvesDisplay):
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
-                terms=("ISO: rank R", f"ISO: {REID['cmc'].iso}"),
+                terms=("ISO: rank R", f"ISO: {CMC.iso}"),
                 details=lambda systems: [convention(systems), *beyond],
             )
         number = f"{min(clouds):,}" if len(clouds) == 1 else "the"

@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import (
+    AVERAGED,
     DIR,
     DIR_AT_FAR,
     EQUAL_ERROR,
@@ -24,9 +25,9 @@ from bioeval.base.scalars import (
     OPEN_SET_EER,
     QUERY_MEANS,
     RANKED_LISTS,
+    RATES_OF,
     RETRIEVED_SETS,
     VERIFICATION_POINTS,
-    VERIFICATION_RATES,
     WITH_FAILURES,
     Scalar,
 )
@@ -48,18 +49,9 @@ _LEVELS = (0.0, 0.5, 1.0)
 
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
-    "eer",
-    "frr_at_far",
-    "far_at_frr",
-    *(x.name for x in WITH_FAILURES),
-    "zero_far",
-    "zero_frr",
-    "auc",
-    "min_cost",
-    "d_prime",
+    *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
+    *("zero_far", "zero_frr", "auc", "min_cost", "d_prime"),
 )
-
-_RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 
 
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -71,9 +63,13 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
         yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
-        for name, attempts in (("far", over.impostor), ("frr", over.genuine)):
-            value, ends = _bounded(dataset, name, threshold=i)
-            yield _row(_RATES[name], value, over, threshold, ends, over_class=attempts)
+        for scalar in RATES_OF["task"]:
+            if scalar.label and scalar.name in dataset:
+                below = scalar.quotient[1] if scalar.quotient else ()
+                role = below[0].removesuffix("_attempts") if len(below) == 1 else "both"
+                value, ends = _bounded(dataset, scalar.name, threshold=i)
+                attempts = getattr(over, role)
+                yield _row(scalar, value, over, threshold, ends, over_class=attempts)
 
 
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -87,7 +83,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
         value, ends = _bounded(dataset, "far", threshold=i)
-        yield _row(_RATES["far"], value, over, threshold, ends, over_class=over.impostor)
+        yield _row(AVERAGED["far"], value, over, threshold, ends, over_class=over.impostor)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -108,14 +104,13 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for scalar in QUERY_MEANS:
-        if scalar.name not in MATCH_SUMS:
-            cut_at = f"mAP, lists cut at rank {cut or 0:.0f}"
-            label = cut_at if scalar.name == "rank_k_mean_ap" else scalar.label
-            yield from _mean(dataset, scalar.name, label, over, why, decimals=decimals)
+    for mean in QUERY_MEANS:
+        if mean.name not in MATCH_SUMS:
+            label = f"mAP, lists cut at rank {cut or 0:.0f}" if mean.cut else mean.label
+            yield from _mean(dataset, mean, over, why, decimals, label)
     yield from _cmc_rows(dataset, over, decimals=decimals)
-    for name, scalar in MATCH_SUMS.items():
-        yield from _mean(dataset, name, scalar.label, over, why, decimals=decimals)
+    for mean in MATCH_SUMS.values():
+        yield from _mean(dataset, mean, over, why, decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
     for scalar in RANKED_LISTS:
@@ -132,9 +127,13 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
 
 
 def _mean(
-    dataset: xr.Dataset, name: str, label: str, over: SampleSize, why: str, **shown: Any
+    dataset: xr.Dataset, scalar: Scalar, over: SampleSize, why: str, decimals: int, label: str = ""
 ) -> Iterator[Row]:
-    """Return the row of a mean over queries, and those of its bounds, not known exactly."""
+    """Return the row of a number over queries, and those of its bounds, not known exactly."""
+    name, label = scalar.name, label or scalar.label
+    shown: dict[str, Any] = {"unit": "%" * scalar.percent}
+    shown["decimals"] = decimals if scalar.percent else scalar.decimals
+    shown["is_proportion"] = scalar.bounds == (0.0, 1.0)
     for end in ("at least", "at most"):
         if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
             yield Row(f"{label}, {end}", value, over, **shown)
@@ -178,13 +177,9 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     decimals = numbers.decimals_for(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS):
         of_open = scalar.name in ("mfr_area", "tau_nz")
-        unit = "%" if scalar.percent else ""
-        digits = decimals if scalar.percent else int(scalar.decimals)
         over = absent if of_open else ranked
         undefined = (why_open if of_open else why) or scalar.undefined
-        yield from _mean(
-            dataset, scalar.name, scalar.label, over, undefined, unit=unit, decimals=digits
-        )
+        yield from _mean(dataset, scalar, over, undefined, decimals)
     yield from _cmc_rows(dataset, ranked, decimals=decimals, undefined=why)
 
 

@@ -62,8 +62,8 @@ def test_a_worker_reads_a_file_itself(tmp_path, kind, monkeypatch):
     assert packed.arrays == packed.matrices == sent_rows(packed, 3, 9) == {}
     found, matrices = unpack(packed.data, [])
     assert matrices == {}
-    assert type(found.scores.base) is type(scores.base)
-    np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
+    assert type(found.scores._base) is type(scores._base)
+    np.testing.assert_array_equal(found.scores._base[3:9], scores._base[3:9])
     os.utime(dated, ns=(1, 1))
     with pytest.raises(FileMissingOnWorker):
         unpack(packed.data, [])
@@ -83,7 +83,7 @@ def test_a_store_at_an_address_is_read_by_workers(tmp_path):
         packed = pack(work(be.Scores(array, np.repeat(np.arange(12), 3))))
         assert packed.matrices == {}
         found, _ = unpack(packed.data, [])
-        np.testing.assert_array_equal(found.scores.base[3:9], values[3:9])
+        np.testing.assert_array_equal(found.scores._base[3:9], values[3:9])
     fsspec.filesystem("memory").rm("/s.zarr", recursive=True)
     with pytest.raises(FileMissingOnWorker):  # as in another process
         unpack(packed.data, [])
@@ -101,8 +101,8 @@ def test_arrays_that_arrive_at_any_byte_of_a_message_are_aligned():
         sent.append(there)
     assert sent and not any(array.flags.aligned for array in sent)
     found, _ = unpack(packed.data, sent)
-    assert all(x.flags.aligned for x in found.scores.base.given)
-    np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
+    assert all(x.flags.aligned for x in found.scores._base.given)
+    np.testing.assert_array_equal(found.scores._base[3:9], scores._base[3:9])
 
 
 def test_what_others_do_not_see_is_sent(tmp_path):

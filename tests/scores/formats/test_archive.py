@@ -45,7 +45,7 @@ def test_mapped_wherever_they_lie(tmp_path, mapped, length):
     # Another array before the scores moves them to any place of an 8-byte word.
     np.savez(path, a=np.zeros(length, "uint8"), scores=scores.values, labels=scores.probe_labels)
     found = be.load(path)
-    assert found.verification is not None and not found.values.flags.owndata
+    assert found._verification is not None and not found.values.flags.owndata
     for task in (be.verification, be.closed_set, be.open_set):
         assert task(found).drop_attrs().identical(task(scores).drop_attrs())
 
@@ -54,7 +54,7 @@ def test_own_files_are_aligned(tmp_path, mapped):
     path = tmp_path / "s.npz"
     be.save(archived(path), path)
     found = be.load(path)
-    assert found.values.ctypes.data % 64 == 0 and found.in_memory
+    assert found.values.ctypes.data % 64 == 0 and found._in_memory
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_pickled_copy_is_verified(tmp_path, mapped):
     scores = archived(path)
     copy = pickle.loads(pickle.dumps(be.load(path)))
     assert np.array_equal(copy.values, scores.values)
-    copy.verify()
+    copy._verify()
 
 
 def test_transposed_arrays_are_read(tmp_path, mapped):
@@ -97,7 +97,7 @@ def test_transposed_arrays_are_read(tmp_path, mapped):
     scores = archived(path)
     np.savez(path, scores=np.asfortranarray(scores.values), labels=scores.probe_labels)
     found = be.load(path)
-    assert found.verification is None and np.array_equal(found.values, scores.values)
+    assert found._verification is None and np.array_equal(found.values, scores.values)
 
 
 # ---------------------------------------------------------------- compressed arrays
@@ -116,7 +116,7 @@ def inflated(tmp_path, mapped, monkeypatch):
 def test_compressed_arrays_are_inflated_as_they_are_counted(inflated):
     path, scores = inflated
     found = be.load(path)
-    assert isinstance(found.base, SpooledRows)
+    assert isinstance(found._base, SpooledRows)
     for task in (be.verification, be.open_set, be.verification):
         assert task(found).drop_attrs().identical(task(scores).drop_attrs())
     some = [5, 39, 0]
@@ -126,7 +126,7 @@ def test_compressed_arrays_are_inflated_as_they_are_counted(inflated):
     )
     copy = pickle.loads(pickle.dumps(found))
     assert np.array_equal(copy.values, scores.values)
-    copy.verify()
+    copy._verify()
 
 
 def test_rows_are_there_when_they_have_arrived():
@@ -183,7 +183,7 @@ def test_without_room_for_a_temporary_file_the_array_is_read(inflated, monkeypat
     path, scores = inflated
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=100))
     found = be.load(path)
-    assert found.verification is None and np.array_equal(found.values, scores.values)
+    assert found._verification is None and np.array_equal(found.values, scores.values)
 
 
 def test_a_temporary_file_that_cannot_be_written_is_named(monkeypatch):

@@ -36,7 +36,7 @@ def same_scores(a: be.Scores, b: be.Scores) -> None:
     if isinstance(a, be.PairScores):
         np.testing.assert_array_equal(a.genuine, b.genuine)
         return
-    assert a.labelled == b.labelled
+    assert a._labelled == b._labelled
     for name in ("probe_labels", "gallery_labels"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("probe_meta", "gallery_meta"):
@@ -150,7 +150,7 @@ def test_a_part_of_a_mask(tmp_path):
     view = scores.select(probes=[2, 1], gallery=[0, 2])
     be.save(view, tmp_path / "x.npz")
     back = be.load(tmp_path / "x.npz")
-    assert not back.labelled
+    assert not back._labelled
     assert back.values.tolist() == [[6, 8], [3, 5]]
     assert back.mask.tolist() == [[1, 2], [1, 2]]
 
@@ -456,10 +456,10 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     for name in ("x.npz", "x.npy"):
         scores = be.load(tmp_path / name, kind="order", nan="reject")
         assert (scores.kind, scores.nan) == ("order", "reject")
-        assert scores.reading == ()
+        assert scores._reading == ()
         scores = be.load(tmp_path / name, kind="llr")
         assert scores.kind == "llr"
-        assert scores.reading == ("taken as llr; the file declares similarity",)
+        assert scores._reading == ("taken as llr; the file declares similarity",)
         word = r"x\.json: kind" if name == "x.npy" else r"x\.npz: kind"
         with pytest.raises(DataError, match=word + ".*declares the kind similarity; kind="):
             be.load(tmp_path / name, kind="distance")
@@ -485,7 +485,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
         ("named.npz", key, ()), ("pairs.npz", {}, said),
     ):  # fmt: skip
         found = be.load(tmp_path / name, **options)
-        assert found.reading == expected, name
+        assert found._reading == expected, name
         results = be.verification(found)
         assert results.attrs.get("reading", "") == "".join(expected)
         assert "taken as" not in results.attrs["warnings"]
@@ -700,7 +700,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     with pytest.raises(DataError, match=r"is 4 x 6, not square.*or metric if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
     features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
-    assert features.layout == "all-against-all" and "metric linf" in features.origin
+    assert features.layout == "all-against-all" and "metric linf" in features._origin
 
 
 def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
@@ -880,7 +880,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(be.Scores, "read_rows", stop)
+        patch.setattr(be.Scores, "_read_rows", stop)
         be.save(rectangle(), place)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 

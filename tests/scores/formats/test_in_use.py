@@ -168,7 +168,7 @@ def test_a_program_that_looks_at_a_new_file_is_awaited(monkeypatch):
 def test_a_store_and_a_file_in_memory_are_replaced_by_their_own_scores(name):
     be.save(SCORES, name)
     assert main(["convert", name, name, "--force"]) == 0
-    np.testing.assert_array_equal(be.load(name).read_rows(0, 8), SCORES.values)
+    np.testing.assert_array_equal(be.load(name)._read_rows(0, 8), SCORES.values)
     assert {x.split("/")[0] for x in contents()} == {name}
 
 
@@ -191,7 +191,7 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
         raise KeyboardInterrupt
 
     for kind in (be.Scores, type(given)):
-        monkeypatch.setattr(kind, "read_rows", fail)
+        monkeypatch.setattr(kind, "_read_rows", fail)
         monkeypatch.setattr(kind, "values", property(fail))
     with pytest.raises(KeyboardInterrupt):
         be.save(given, f"x.{name}")

@@ -50,7 +50,7 @@ def read_line(capsys, *args):
 def test_the_names_of_scikit_learn(tmp_path):
     text = "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"
     found = holds(be.load(put(tmp_path, "x.csv", text), kind="similarity"))
-    assert found.reading == ("genuine from 'y_true', scores from 'y_score'",)
+    assert found._reading == ("genuine from 'y_true', scores from 'y_score'",)
     with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
         be.load(tmp_path / "x.csv")
 
@@ -63,7 +63,7 @@ def test_names_of_columns_behind_a_number_sign(tmp_path, mark, sign, before):
     text = before + sign + LIST.replace(",", mark)
     found = holds(be.load(put(tmp_path, "x.txt", text)))
     line = before.count("\n") + 1
-    assert f"names of columns on line {line}, after #" in found.reading
+    assert f"names of columns on line {line}, after #" in found._reading
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.csv.gz"])
@@ -73,7 +73,7 @@ def test_a_text_that_begins_with_comments(tmp_path, name, between):
     data = (text + LIST).encode()
     place = put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
     found = holds(be.load(place))
-    assert "2 comment lines at the start left out" in found.reading
+    assert "2 comment lines at the start left out" in found._reading
     plain = (text + LIST.partition("\n")[2]).encode()
     place = put(tmp_path, name, gzip.compress(plain) if name.endswith("gz") else plain)
     if name != "x.csv":
@@ -173,7 +173,7 @@ def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
     np.save(g, [0.5])
     np.save(i, np.array([[-1e3], [2.0]]))
     found = holds(be.load(g, impostor=i, kind="similarity"))
-    assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    assert found._reading == ("genuine scores from g.npy, impostor scores from i.npy",)
     assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
     with pytest.raises(DataError, match=r"g.npy: does not state whether its scores are dist"):
         be.load(g, impostor=i)
@@ -209,9 +209,9 @@ def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
                 out[name] = array
     found = holds(be.load(place, kind="similarity"))
     said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
-    assert found.reading == (said,)
+    assert found._reading == (said,)
     assert said in read_line(capsys, place, "--kind", "similarity")
-    assert be.load(place).reading[1].startswith("taken as distances")
+    assert be.load(place)._reading[1].startswith("taken as distances")
     assert main(["convert", str(place), str(tmp_path / "y.csv"), "--kind", "llr"]) == 0
 
 
@@ -268,12 +268,12 @@ def test_named_dimensions_that_are_transposed(tmp_path, engine, dims, capsys):
     np.testing.assert_array_equal(found.values, MATRIX)
     assert found.shape == (5, len(them))
     said = f"'scores' is transposed: its dimensions are {dims[0]} x {dims[1]}"
-    assert found.reading == (said,)
+    assert found._reading == (said,)
     assert said in read_line(capsys, tmp_path / name)
     same = data.transpose(dims[1], dims[0])
     if engine != "zarr":
         same.to_netcdf(tmp_path / "y.nc", engine=engine)
-        assert be.load(tmp_path / "y.nc").reading == ()
+        assert be.load(tmp_path / "y.nc")._reading == ()
         np.testing.assert_array_equal(be.load(tmp_path / "y.nc").values, MATRIX)
 
 
@@ -319,7 +319,7 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
     assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
     assert found.pair_subjects.tolist()[1] == ["ann", "bob"]
     said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
-    assert said in found.reading
+    assert said in found._reading
     assert said in read_line(capsys, place, pairs, "--kind", "similarity")
     options = ["--pairs", str(pairs), "--kind", "similarity"]
     assert main(["convert", str(place), str(tmp_path / "y.npz"), *options]) == 0
@@ -364,7 +364,7 @@ def test_sigsets_of_both_sides(tmp_path, bee, capsys):
     found = be.load(bee, probe_labels=probe, gallery_labels=gallery)
     assert (found.probe_labels.tolist(), found.gallery_labels.tolist()) == (WHO, WHO[:4])
     assert found.probe_meta["image"][0] == "p0.jpg"
-    assert "subjects from the sigsets q.xml and t.xml" in found.reading
+    assert "subjects from the sigsets q.xml and t.xml" in found._reading
     probe.rename(tmp_path / "query.xml")
     with pytest.raises(
         DataError, match="x.mtx: has no labels; .*sigset files 'sets/target.xml' and '../query.xml'"
@@ -430,7 +430,7 @@ def test_text_beside_the_numbers_of_a_table(tmp_path, name):
     assert found.layout == "all-against-all" and found.values[1, 2] == 2.5
     assert found.probe_meta["session"].tolist() == ["1st", "2nd", "2nd"]
     assert found.probe_meta["place"].tolist() == ["x", "y", "x"]
-    assert "metadata from the columns session, place" in found.reading
+    assert "metadata from the columns session, place" in found._reading
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def read(folder, form, more, **options):
 def test_every_form_of_a_list(tmp_path, form):
     found = read(tmp_path, form, [AGAIN, ITSELF])
     assert found.values.tolist() == [0.5, 2.0, 3.0]
-    assert [note.split(",")[0] for note in found.remarks] == [
+    assert [note.split(",")[0] for note in found._remarks] == [
         "1 pair is listed again with the same score",
         '1 comparison of a template with itself is left out; `keep="self"` counts them',
     ]
@@ -115,8 +115,8 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
     found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
     assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert found.remarks[0] == "1 lines of trials list a pair again"
-    assert found.remarks[1].startswith("1 pair is listed again with the same score")
+    assert found._remarks[0] == "1 lines of trials list a pair again"
+    assert found._remarks[1].startswith("1 pair is listed again with the same score")
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
     with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
@@ -148,7 +148,7 @@ def test_two_files_with_names(tmp_path):
     (tmp_path / "i.txt").write_text("a d 2\nb d 3\n")
     read_two = {"kind": "distance", "impostor": tmp_path / "i.txt"}
     found = be.load(tmp_path / "g.txt", **read_two)
-    assert found.values.tolist() == [0.5, 0.6, 2, 3] and "listed again" in found.remarks[0]
+    assert found.values.tolist() == [0.5, 0.6, 2, 3] and "listed again" in found._remarks[0]
     (tmp_path / "i.txt").write_text("a d 2\n\nc a 0.6\n")
     with pytest.raises(be.DataError, match="1 pair is both .*.line 2 and line 3 of i.txt"):
         be.load(tmp_path / "g.txt", **read_two)
@@ -179,7 +179,7 @@ def test_which_names_are_those_of_templates(tmp_path, text, pairs):
     names = found.pair_templates
     assert (names if names is None else names.tolist()) == pairs
     if pairs is None:
-        assert found.remarks == ()
+        assert found._remarks == ()
 
 
 def test_template_names_within_subjects_compare_with_themselves(tmp_path):
@@ -193,14 +193,14 @@ def test_lists_of_other_programs_say_nothing(shared):
     for name, size in (("bob_dev-4col.txt", 910), ("bob_dev-5col.txt", 910),
                        ("bob_atnt_scores-nonorm-dev.txt", 2000)):  # fmt: skip
         found = be.load(shared / "score_files" / name, kind="similarity")
-        assert found.shape == (size,) and found.remarks == ()
+        assert found.shape == (size,) and found._remarks == ()
 
 
 def test_too_many_names_are_said(tmp_path, monkeypatch):
     monkeypatch.setattr(text_table, "MOST_NAMES", 2)
     monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
     found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
-    assert len(found.values) == 6 and found.remarks[0].startswith("names more than 2 templates")
+    assert len(found.values) == 6 and found._remarks[0].startswith("names more than 2 templates")
     assert len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], as_="matrix").probe_ids) == 5
 
 
@@ -246,7 +246,7 @@ def test_labels_in_several_spellings_are_warned_of(tmp_path):
 def test_an_infinite_score_of_a_text_is_said(tmp_path):
     (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
-    assert found.remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
+    assert found._remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
 
 
 @pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.jsonl", "y.parquet", "y.mat", "y.h5"])
@@ -288,7 +288,7 @@ def test_pairs_of_an_array_file(tmp_path):
     pairs = np.array([[0, 1, 1], [0, 2, 0], [0, 1, 1], [1, 0, 1]])
     np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"], view=pairs)
     found = be.load(tmp_path / "x.npz", pairs_key="view")
-    assert found.values.tolist() == [1, 2, 3] and len(found.remarks) == 2
+    assert found.values.tolist() == [1, 2, 3] and len(found._remarks) == 2
     assert be.load(tmp_path / "x.npz", pairs_key="view", keep="repeated").shape == (4,)
     with pytest.raises(be.DataError, match="different scores"):
         be.load(tmp_path / "x.npz", pairs_key="view", unordered=True)

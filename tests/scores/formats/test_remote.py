@@ -49,7 +49,7 @@ def test_a_file_of_a_store_in_memory(name, scores, tmp_path):
         str(tmp_path / name), f"/{tmp_path.name}/{name}", recursive=True
     )
     found = be.load(f"memory://{tmp_path.name}/{name}", memory_limit="100 MiB")
-    assert found.limited
+    assert found._limited
     assert (found.values == scores.values).all()
     assert be.verification(found).eer == be.verification(scores).eer
 

@@ -30,7 +30,7 @@ def of_writer(number: int) -> be.Scores:
 def writer_of(path: str) -> int:
     """Who wrote the files; an error where they are of several writers."""
     found = be.load(path)
-    (number,) = {int(found.read_rows(0, 4)[0, 1]), *(int(x[0]) for x in found.probe_labels)}
+    (number,) = {int(found._read_rows(0, 4)[0, 1]), *(int(x[0]) for x in found.probe_labels)}
     return number
 
 
@@ -154,7 +154,7 @@ def test_rows_of_a_store_are_never_those_of_another(folder):
     found = be.load("x.zarr")
     be.save(of_writer(2), "x.zarr")
     with pytest.raises(be.DataError, match="'scores': was replaced while it was read"):
-        found.read_rows(0, 4)
+        found._read_rows(0, 4)
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.npy", "x.zarr", "x.h5", "x.csv"])

@@ -168,7 +168,7 @@ ALL_SORTS = {
     "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
     "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }
-ALL_SORTS["distractors"].junk_ids = (-1,)  # as names of images say it
+ALL_SORTS["distractors"]._junk_ids = (-1,)  # as names of images say it
 
 
 def facts(scores):
@@ -184,13 +184,13 @@ def facts(scores):
         columns |= {k: getattr(scores, k) for k in names if getattr(scores, k) is not None}
     elif scores.mask is not None:
         columns["mask"] = scores.mask
-    if scores.layout != "pairs" and scores.labelled:
+    if scores.layout != "pairs" and scores._labelled:
         columns |= {"probes": scores.probe_labels, "gallery": scores.gallery_labels}
     if scores.layout != "top-k":
         columns["cells"] = np.asarray(scores.values).astype(np.longdouble)
     plain = {k: [repr(x) for x in np.ravel(v).tolist()] for k, v in columns.items()}
     said = scores.layout, scores.kind, scores.nan, tuple(scores.exclude)
-    return plain | {"said": (*said, scores.distractor_ids, scores.junk_ids)}
+    return plain | {"said": (*said, scores.distractor_ids, scores._junk_ids)}
 
 
 @pytest.mark.parametrize("name", ALL_SORTS)

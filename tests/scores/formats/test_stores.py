@@ -116,7 +116,7 @@ def test_a_zarr_array_of_its_own_is_read_as_npy(tmp_path):
         np.testing.assert_array_equal(ours.values, theirs.values)
         assert ours.probe_labels.tolist() == theirs.probe_labels.tolist() == list("aabbcä")
         assert (ours.kind, ours.layout) == (theirs.kind, theirs.layout)
-        assert ours.is_stored == ("metric" not in options)
+        assert ours._is_stored == ("metric" not in options)
     with pytest.raises(DataError, match="x.zarr: the labels of its 6 rows and 6 columns are miss"):
         be.load(tmp_path / "x.zarr")
     with pytest.raises(DataError, match=r"line.zarr: has shape \(6,\); expected a matrix"):
@@ -124,7 +124,7 @@ def test_a_zarr_array_of_its_own_is_read_as_npy(tmp_path):
     with pytest.raises(DataError, match="scores_key has no meaning for a matrix without names"):
         be.load(tmp_path / "x.zarr", scores_key="scores", **how)
     (tmp_path / "who.txt").rename(tmp_path / "x.labels.csv")
-    assert be.load(tmp_path / "x.zarr").reading  # taken as distances, which is said
+    assert be.load(tmp_path / "x.zarr")._reading  # taken as distances, which is said
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix
     assert found.layout == "all-against-all"
     assert found.probe_labels.tolist() == ["id1", "id1", "id2", "id2", "id3"]
     assert found.probe_meta["template"].tolist() == names
-    assert found.reading == ("subjects from names: id1/a -> id1, id1/b -> id1, id2/a -> id2",)
+    assert found._reading == ("subjects from names: id1/a -> id1, id1/b -> id1, id2/a -> id2",)
     np.testing.assert_array_equal(found.values, d)
     ds = be.verification(found)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (4, 16)

@@ -402,7 +402,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     assert said in be.closed_set(plain).warnings
     assert said in be.check_data(plain, read_scores=False)["list"].message
     found = be.load(tmp_path / "half.txt", unordered=True, **given)
-    assert not found.has_mask and "one order only" not in " ".join(found.remarks)
+    assert not found._has_mask and "one order only" not in " ".join(found._remarks)
     order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
     values = found.values[order][:, order]
     np.testing.assert_array_equal(values, values.T)
@@ -411,7 +411,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     # Of pairs in both orders nothing is missing.
     both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
     (tmp_path / "both.txt").write_text(both)
-    assert "one order" not in " ".join(be.load(tmp_path / "both.txt", **given).remarks)
+    assert "one order" not in " ".join(be.load(tmp_path / "both.txt", **given)._remarks)
 
 
 def test_one_set_of_templates_is_all_against_all(tmp_path):

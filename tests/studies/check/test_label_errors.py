@@ -149,7 +149,7 @@ def test_streamed_embeddings_and_files(tmp_path):
     x = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
     given, wrong = planted(rng, labels, 3)
     streamed = be.Scores.from_embeddings(x, given, metric="l2", memory_limit=1)
-    assert streamed.streams
+    assert streamed._streams
     found = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
     assert set(found) >= wrong
     shown = ", ".join(map(str, sorted(found)))

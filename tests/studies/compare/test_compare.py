@@ -145,7 +145,7 @@ def test_cameras_that_no_convention_uses_are_warned_of(systems):
     """As `be.evaluate` warns; not under a convention, nor where such pairs are left out."""
     camera = np.tile([0, 1, 0, 1], 30)
     meta = {"probe_meta": {"camera": camera}}
-    a, b = (be.Scores(np.asarray(s.read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
+    a, b = (be.Scores(np.asarray(s._read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
     said = be.evaluate(a)["closed_set"].attrs["warnings"].splitlines()
     (warning,) = [text for text in said if "same camera" in text]
     for pair in ((a, b), (systems[0], b)):

@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.studies.folds import parts as module
-from bioeval.studies.summaries import counts as index_sets
+from bioeval.tallies import selections as index_sets
 
 SPLITTERS = {
     "galleries": be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),

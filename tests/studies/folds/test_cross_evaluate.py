@@ -14,8 +14,8 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.studies.folds import counts as partition, counts as passes, counts as sweep
 from bioeval.studies.folds.tables import FoldTable
+from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
 from bioeval.views.tables import plain as as_text
 
 
@@ -462,7 +462,7 @@ def test_streamed_embeddings_and_string_labels():
     x = np.repeat(rng.normal(size=(12, 6)), 4, axis=0) + 0.5 * rng.normal(size=(48, 6))
     whole = be.Scores.from_embeddings(x, subject, metric="l1")
     streamed = be.Scores.from_embeddings(x, subject, metric="l1", memory_limit=1)
-    assert streamed.streams
+    assert streamed._streams
     splitter = be.partition.SubjectKFold(3)
     a, b = (crossed(s, splitter) for s in (whole, streamed))
     np.testing.assert_array_equal(a.fa, b.fa)

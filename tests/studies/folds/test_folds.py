@@ -15,8 +15,9 @@ from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import Checkpoint
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader
-from bioeval.studies.folds import counts as passes, counts as sweep, parts
-from bioeval.studies.folds.counts import DivisionIntoFolds, FoldPass, FoldRowReader
+from bioeval.studies.folds import parts
+from bioeval.tallies import fold_counts as passes, fold_counts as sweep
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldPass, FoldRowReader
 from tests.optional import optional_import
 from tests.shuffled import Shuffled
 

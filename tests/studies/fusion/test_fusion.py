@@ -64,7 +64,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
         expected = twin.fused(each, method, [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
-    assert not any("optimistic" in text for text in fused.remarks)
+    assert not any("optimistic" in text for text in fused._remarks)
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
     assert "optimistic" in be.verification(own).attrs["warnings"]
 
@@ -77,7 +77,7 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
         fused = be.fuse(pair, method)
         expected = [twin.fused([v[4, j] for v in values], method) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
-        assert fused.kind == kind and not fused.remarks
+        assert fused.kind == kind and not fused._remarks
 
 
 def test_a_mean_of_opposite_infinities_is_rejected():
@@ -269,7 +269,7 @@ def test_large_matrices_are_computed_in_blocks(monkeypatch):
     whole = be.fuse(pair, normalise="z")
     monkeypatch.setattr(fusion, "derived", lambda *args: derived.derived(*args, limit=0))
     rows = be.fuse(pair, normalise="z")
-    assert isinstance(rows.base, derived.DerivedRows)
+    assert isinstance(rows._base, derived.DerivedRows)
     np.testing.assert_array_equal(rows.values, whole.values)
     index = np.array([3, 1, 30])
     np.testing.assert_array_equal(rows.select(probes=index).values, whole.values[index])

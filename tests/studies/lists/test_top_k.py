@@ -226,10 +226,10 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
         be.evaluate,
         be.tally,
         lambda x: x.values,
-        lambda x: x.base,
+        lambda x: x._base,
         lambda x: x.select(gallery=[0]),
         lambda x: x.at_pairs([0], [0]),
-        lambda x: x.read_rows(0, 1),
+        lambda x: x._read_rows(0, 1),
     ],
 )
 def test_what_needs_the_whole_gallery(call):

@@ -16,7 +16,7 @@ from bioeval.studies.planning import planned_run
 
 @pytest.fixture
 def known_speed(monkeypatch):
-    monkeypatch.setattr(planned_run, "_seconds_per_comparison", lambda scores, *_: 3e-9)
+    monkeypatch.setattr(planned_run, "_seconds", lambda *given: 3e-9 * given[-1])
 
 
 @pytest.mark.usefixtures("known_speed")
@@ -95,9 +95,69 @@ def test_a_measurement_runs(monkeypatch, given):
     assert 0 <= float(plan.hours) < 1
 
 
+def _how(dtype="float32", **given):
+    return planned_run._Measured((8, dtype, "cosine"), 10, given.pop("share", None), dtype, **given)
+
+
 def test_the_measured_blocks_hold_whole_tiles():
     """A block of fewer rows than a tile would compute the tile for each of its rows."""
     for share in (None, 0.5):
-        example = planned_run._example((8, "float32", "cosine"), 10, share)
-        assert example.streams
-        assert BlockReader(example).rows_per_block() >= example.base.tile > 1
+        example = planned_run._example(_how(share=share), planned_run.MEASURED)()
+        assert example._streams
+        assert BlockReader(example).rows_per_block() >= example._base.tile > 1
+
+
+def test_an_example_is_compared_as_the_planned_scores():
+    for dtype in ("float32", "float64"):
+        streamed = planned_run._example(_how(dtype), 600)()
+        assert streamed._streams
+        assert streamed.dtype == dtype
+    assert not planned_run._example(_how(held=True), 600)()._streams
+    assert planned_run._example(_how(tiled=False), 600)()._base.tile == 1
+
+
+@pytest.mark.parametrize("templates", [1_000, 100_000])
+def test_the_time_has_a_part_that_does_not_grow(monkeypatch, templates):
+    clock = [0.0]
+
+    def evaluate(scores, *_, **__):
+        clock[0] += 0.02 + 5e-9 * scores.shape[0] * scores.shape[1]
+
+    monkeypatch.setattr(planned_run, "MEASURED", 600)
+    monkeypatch.setattr(planned_run, "evaluate", evaluate)
+    monkeypatch.setattr(planned_run.time, "process_time", lambda: clock[0])
+    plan = be.plan_run(templates=templates, dim=8)
+    assert float(plan.core_hours) * 3600 == pytest.approx(0.02 + 5e-9 * templates**2)
+
+
+def _planned(monkeypatch, **given):
+    """Return a plan, and how its example is made."""
+    kept = []
+    monkeypatch.setattr(planned_run, "_seconds", lambda how, *_: kept.append(how) or 1.0)
+    return be.plan_run(**given), kept[0]
+
+
+def test_a_small_matrix_of_embeddings_is_made_whole(monkeypatch):
+    small, how = _planned(monkeypatch, templates=10_000, dim=128)
+    assert how.held
+    assert how.distances == "float64"
+    assert float(small.working_bytes) > float(small.matrix_bytes) == 8 * 10_000**2
+    large, how = _planned(monkeypatch, templates=20_000, dim=128)
+    assert not how.held
+    assert float(large.working_bytes) < float(large.matrix_bytes) / 10
+
+
+def test_embeddings_are_planned_in_the_dtype_of_their_distances(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    labels = np.arange(40) // 4
+    for limit, held in ((1, False), (1 << 30, True)):
+        scores = be.Scores.from_embeddings(x, labels, dtype="float32", memory_limit=limit)
+        plan, how = _planned(monkeypatch, scores=scores)
+        assert (how.distances, how.held) == ("float32", held)
+        assert float(plan.embedding_bytes) == x.nbytes
+    wide = be.Scores.from_embeddings(x, labels, memory_limit=1)
+    plan, how = _planned(monkeypatch, scores=wide)
+    assert (how.embeddings, how.distances) == ((8, "float32", "cosine"), "float64")
+    assert float(plan.embedding_bytes) == x.nbytes
+    plan, how = _planned(monkeypatch, scores=be.Scores(scores.values, labels))
+    assert how.embeddings[0] == 0

@@ -12,7 +12,7 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.scores.formats.label_files import read_names
-from bioeval.studies.reid.image_names import PATTERNS
+from bioeval.scores.image_names import PATTERNS
 
 CASES = [
     ("market1501", "0002_c1s1_000451_03.jpg", 2, 1, {"sequence": 1, "frame": 451, "box": 3}),

@@ -306,7 +306,7 @@ def test_streamed_features_and_parts_of_a_matrix():
     }  # fmt: skip
     matrix = be.Scores.from_embeddings(**given_)
     streamed = be.Scores.from_embeddings(**given_, memory_limit=1)
-    assert streamed.streams
+    assert streamed._streams
     for name in ("market1501", "cuhk03", "identity-dedup", "open-reid"):
         assert be.reid(matrix, name, per_query=True).equals(be.reid(streamed, name, per_query=True))
     gallery = rng.permutation(45)[:30]

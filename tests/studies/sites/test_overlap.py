@@ -256,12 +256,12 @@ def test_digests_do_not_depend_on_the_way_of_counting(name, sample, monkeypatch,
     np.testing.assert_array_equal(digests(scores), known)
     for _ in range(2):
         np.testing.assert_array_equal(digests(scores, checkpoint=tmp_path / "kept"), known)
-    if scores.from_square or scores.has_mask:
+    if scores._from_square or scores._has_mask:
         return
     np.save(tmp_path / "s.npy", scores.values)
     mapped = np.load(tmp_path / "s.npy", mmap_mode="r")
     sides = scores.probe_labels, scores.gallery_labels
-    mapped = be.Scores(mapped, *sides, kind=scores.kind).within("200 MiB")
+    mapped = be.Scores(mapped, *sides, kind=scores.kind, memory_limit="200 MiB")
     np.testing.assert_array_equal(digests(mapped), known)
 
 

@@ -11,8 +11,8 @@ import pytest
 import bioeval as be
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds import promise
+from bioeval.studies.assurance import promise
+from bioeval.studies.assurance.pairs_of_people import PairShares
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}
@@ -53,7 +53,7 @@ def test_means_without_each_person_and_replicates_are_those_of_the_twin(
     seed_of = np.random.SeedSequence(3)
     means = found.means(layers, 50, seed_of)
     labels = scores.probe_labels.tolist()
-    names = scores.codes.values.tolist()
+    names = scores._codes.values.tolist()
     weights = subject_weights(len(names), 50, seed_of)
     for k, layer in enumerate(layers):
         h = twin.shares(
@@ -78,7 +78,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
     found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = PairShares(scores, target, **SINGLE, new_gallery=False)
-    n, names = shares.people, scores.codes.values.tolist()
+    n, names = shares.people, scores._codes.values.tolist()
     weights = subject_weights(n, 200, IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).seed)
     points = twin.attainable(d, labels, labels)
     best, limit = None, None

@@ -207,7 +207,7 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
 
 def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
     scores = faces(templates=6).select(probes=range(0, 60), gallery=range(10, 70))
-    halves = Halves.draw(scores, (scores.codes.probe, scores.codes.gallery), stream())
+    halves = Halves.draw(scores, (scores._codes.probe, scores._codes.gallery), stream())
     place = {x: h for x, h in zip(scores.probe_ids, halves.probes, strict=True)}
     assert all(
         place.get(x, h) == h for x, h in zip(scores.gallery_ids, halves.gallery, strict=True)

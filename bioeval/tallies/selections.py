@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.kernels import count as count_kernel
+from bioeval.base.engine import engine
+from bioeval.base.scalars import OPTIMA
+from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.matrix import Scores
-from bioeval.studies.summaries import kernel
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.points import (
     EqualError,
@@ -80,7 +81,7 @@ class OrderedScores:
     @classmethod
     def of(cls, scores: Scores) -> OrderedScores:
         """Put the scores of a matrix in order."""
-        raw = scores.read_rows(0, scores.shape[0])
+        raw = scores._read_rows(0, scores.shape[0])
         distances = as_distances(raw, scores.kind)
         ordered = increasing_order(distances.reshape(-1))
         increasing = distances.reshape(-1)[ordered]
@@ -100,8 +101,8 @@ class OrderedScores:
         matrix = kernel.RankedMatrix(
             places=places.reshape(distances.shape),
             missing=len(values),
-            probe=writable_alias(np.ascontiguousarray(scores.codes.probe)),
-            gallery=writable_alias(np.ascontiguousarray(scores.codes.gallery)),
+            probe=writable_alias(np.ascontiguousarray(scores._codes.probe)),
+            gallery=writable_alias(np.ascontiguousarray(scores._codes.gallery)),
             probe_ids=writable_alias(scores.probe_ids),
             gallery_ids=writable_alias(scores.gallery_ids),
         )
@@ -523,3 +524,13 @@ def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.
 def _starts(sizes: np.ndarray) -> np.ndarray:
     """Return where each of several pieces begins, and where the last ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def is_plain(scores: Scores) -> bool:
+    """Whether partitions of scores can be counted together: all of a matrix in memory."""
+    whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
+    left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
+    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
+        return False
+    values = scores._codes.values.tolist()
+    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.bootstrap import subject_weights, weighted_shares
-from bioeval.studies.thresholds.promise import PeopleMeans
+from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, counts_of

@@ -224,14 +224,16 @@ class SplitSides:
 
     def __init__(self, scores: Scores, ids: Sequence[int] | None = None):
         self.scores = scores
-        self.ids = (*scores.junk_ids, *scores.distractor_ids) if ids is None else tuple(ids)
+        self.ids = (*scores._junk_ids, *scores.distractor_ids) if ids is None else tuple(ids)
         numbers = np.concatenate([scores.probe_ids, scores.gallery_ids])
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        person = ~(scores.no_person if ids is None else of_no_person(scores.codes.values, self.ids))
-        person = person[np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]]
+        person = ~(
+            scores._no_person if ids is None else of_no_person(scores._codes.values, self.ids)
+        )
+        person = person[np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
         if not self.n:
@@ -242,7 +244,7 @@ class SplitSides:
         sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
-        self.subject = np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]
+        self.subject = np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
         self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
 
@@ -267,7 +269,7 @@ class SplitSides:
         """Warn of an identity that is divided as one person, and looks like all distractors."""
         if not getattr(splitter, "by_subject", "Group" in type(splitter).__name__):
             return
-        codes = self.scores.codes
+        codes = self.scores._codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
         many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
         many[codes.probe] = False
@@ -324,7 +326,7 @@ class SplitSides:
 
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
-        fold, subject = code[self.gallery], self.scores.codes.gallery
+        fold, subject = code[self.gallery], self.scores._codes.gallery
         last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
         last[subject] = fold
         return bool((last[subject] == fold).all())
@@ -340,8 +342,8 @@ class ReducedGalleries:
         """Count the probes of a part that have fewer mates than enrolled, and those with none."""
         if view is None:
             return
-        probe, column = view.mate_cells(np.arange(view.shape[0]))
-        gone = view.excluded(probe, column)
+        probe, column = view._mate_cells(np.arange(view.shape[0]))
+        gone = view._excluded(probe, column)
         enrolled, left = (np.bincount(x, minlength=view.shape[0]) for x in (probe, probe[~gone]))
         fewer = left < enrolled
         self.fewer[place] = np.count_nonzero(fewer)
@@ -374,7 +376,7 @@ class PairSides:
         self.n, self.labels = scores.shape[0], None
         if by_subject:
             codes = codes_of_pairs(scores)
-            ids = (*scores.junk_ids, *scores.distractor_ids)
+            ids = (*scores._junk_ids, *scores.distractor_ids)
             person = ~of_no_person(codes.values, ids)
             self.labels, self.n = codes.values[person], int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
@@ -417,9 +419,9 @@ class PairSides:
         """
         if self.by_subject:
             return 0
-        if not self.scores.knows_subjects:
+        if not self.scores._knows_subjects:
             return None
-        codes = self.scores.pair_codes
+        codes = self.scores._pair_codes
         train, test = (
             np.concatenate([codes.probe[part], codes.gallery[part]])
             for part in (np.append(split.train, split.fitted), split.test)
@@ -482,7 +484,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
             "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"
         )
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError(
             "folds need the subjects of the templates, and a mask has none. Give labels"
         )

@@ -20,11 +20,11 @@ import numba
 import numpy as np
 
 from bioeval.base.engine import engine
+from bioeval.kernels import folds as kernel
+from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds import kernel
-from bioeval.studies.folds.kernel import FoldRows
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
 from bioeval.tallies.parts import ConcatenatedRows, Extent
@@ -104,21 +104,21 @@ class FoldRowReader:
         for low in range(first, last, step):
             rows = slice(low, min(low + step, last))
             if low >= self.looked_at:  # for failure codes, once
-                self.reader.look(low, self.scores.base[rows])
+                self.reader.look(low, self.scores._base[rows])
                 self.looked_at = rows.stop
             yield rows, self._in_memory(rows)
 
     def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:
         gallery = self.reader.gallery
         return FoldRows(
-            writable_alias(self.scores.base[rows]), gallery.mate_start[rows],
+            writable_alias(self.scores._base[rows]), gallery.mate_start[rows],
             gallery.mate_stop[rows], gallery.self_position[rows],
         )  # fmt: skip
 
     def sample(self, number: int) -> list[FoldRows]:
         """Return about `number` rows from all over the scores, as blocks of rows."""
         m = self.scores.shape[0]
-        if self.scores.row_chunk > 1:  # rows that are stored together are read together
+        if self.scores._row_chunk > 1:  # rows that are stored together are read together
             return [self.of_block(self.reader.block(0, min(m, number)))]
         rows = np.unique(np.linspace(0, m - 1, min(m, number)).astype(int))
         if self.from_memory:
@@ -128,15 +128,15 @@ class FoldRowReader:
 
 def _is_plain(scores: Scores) -> bool:
     """Whether the kernels can read the scores from memory directly."""
-    base = scores.base
-    whole = not scores.selects_columns and not scores.selects_rows
+    base = scores._base
+    whole = not scores._selects_columns and not scores._selects_rows
     return (
         whole
         and isinstance(base, np.ndarray)
         and base.dtype in (np.dtype(np.float32), np.dtype(np.float64))
         and scores.kind == "distance"
         and not scores.exclude
-        and not scores.has_mask
+        and not scores._has_mask
         and base.dtype.isnative
         and bool(base.flags.c_contiguous and base.flags.aligned and base.flags.writeable)
     )

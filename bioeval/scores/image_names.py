@@ -151,7 +151,7 @@ def parse_names(
     Notes
     -----
     The form of each data set, with its publication, is in
-    ``bioeval.studies.reid.image_names.PATTERNS``.
+    ``bioeval.scores.image_names.PATTERNS``.
     """
     require_choice("pattern", pattern, PATTERNS)
     if isinstance(names, str | bytes):

@@ -103,7 +103,7 @@ class TopKScores(Scores):
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         self.probe_meta = as_meta(probe_meta, q, "probe_meta")
         self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
-        self.codes = Codes(self.probe_labels, self.gallery_labels)
+        self._codes = Codes(self.probe_labels, self.gallery_labels)
 
     def _as_distances(self, distances: Any) -> np.ndarray:
         values = as_array(distances, "distances")
@@ -179,7 +179,7 @@ class TopKScores(Scores):
             name=self.name,
         )
 
-    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+    def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses: queries."""
         return index, None
 
@@ -190,7 +190,7 @@ class TopKScores(Scores):
             "instead"
         )
 
-    def listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
+    def _listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of the entries, and that of the last entry of each list.
 
         Similarities are negated. No unlisted entry is closer than the last one; `task` is what
@@ -210,7 +210,7 @@ class TopKScores(Scores):
 
     # ---------------------------------------------------------------- what it lacks
 
-    def require_matrix(self) -> NoReturn:
+    def _require_matrix(self) -> NoReturn:
         """Raise: the scores of entries that are not listed are missing."""
         self._refuse()
 
@@ -228,7 +228,7 @@ class TopKScores(Scores):
         self._refuse()
 
     @property
-    def streams(self) -> bool:
+    def _streams(self) -> bool:
         """False: lists are never computed from embeddings."""
         return False
 

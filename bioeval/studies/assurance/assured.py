@@ -29,13 +29,13 @@ from bioeval.results.support import people_with_pairs
 from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.studies.attacks.bona_fide import leaves_out_attacks
-from bioeval.studies.compare.pairs_of_people import PairShares
-from bioeval.studies.thresholds.promise import (
+from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
     PeopleMeans,
@@ -341,9 +341,9 @@ def _remarks(scores: Scores, found: Assured) -> list[str]:
             f"all attempts FAR is {100 * found.attempts:.3g} %, because people have unequal "
             "numbers of templates"
         )
-    if scores.is_derived:
+    if scores._is_derived:
         said.append(
-            f"the scores were derived from others ({scores.origin}); the assurance holds only if "
+            f"the scores were derived from others ({scores._origin}); the assurance holds only if "
             "nothing was fitted to these same people"
         )
     return said

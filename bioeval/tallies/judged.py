@@ -13,51 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.folds.counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
-from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_job import VerificationJob
-
-
-@dataclass(frozen=True)
-class AttemptsWithin:
-    """Numbers of attempts, and how many of them are accepted at each threshold.
-
-    Attributes
-    ----------
-    genuine, impostor : int64 array, shape (thresholds,)
-        Attempts accepted.
-    genuine_attempts, impostor_attempts : int
-    """
-
-    genuine: np.ndarray
-    impostor: np.ndarray
-    genuine_attempts: int
-    impostor_attempts: int
-
-
-def attempts_within(
-    scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
-) -> AttemptsWithin:
-    """Count the attempts of verification accepted at increasing thresholds, in one sweep."""
-    reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = run_jobs(reader, [job])
-    assert tally.given is not None
-    at = to_internal(thresholds, scores.kind)
-    within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)
-    if larger_is_closer(scores.kind):
-        within = within[0][::-1], within[1][::-1]
-    return AttemptsWithin(*within, len(tally.genuine), tally.impostor.total)
 
 
 @dataclass

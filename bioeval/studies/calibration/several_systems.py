@@ -90,7 +90,7 @@ class SeveralSystems:
         for low in range(0, first.shape[0], every * step):
             found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
             block = found[0]
-            if first.labelled:
+            if first._labelled:
                 place = np.arange(block.values.shape[1])
                 own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
                 classes = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)

@@ -1,0 +1,64 @@
+"""Galleries drawn at random: the options of tasks, and what a study does with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.random import RandomState
+from bioeval.base.study import offered
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+
+    from bioeval.protocol.tasks import ClosedSet, OpenSet
+    from bioeval.scores.blocks import BlockReader, Progress
+    from bioeval.scores.matrix import Scores
+    from bioeval.stats.options import IntervalOptions
+
+
+class DrawnGalleries(Protocol):
+    """Galleries of some templates of each subject, drawn at random; a study offers them."""
+
+    def job(
+        self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
+    ) -> tuple[Any, str]:
+        """Return the job that counts a task in them, and a note on its ranks."""
+
+    def identification(
+        self,
+        planner: Any,
+        task: OpenSet | ClosedSet,
+        limits: IntervalOptions | None,
+        progress: Progress | None,
+    ) -> xr.Dataset:
+        """Return the result of a task; intervals may be refused."""
+
+    def verification(
+        self, scores: Scores, templates: str, others: dict[str, Any], **options: Any
+    ) -> xr.Dataset:
+        """Return the result of verification; those of its `others` that are given are refused."""
+
+
+def drawn_galleries(
+    gallery: Any, sampling: Any = "exact", random_state: RandomState = None
+) -> DrawnGalleries | None:
+    """Return the galleries of a task's options; None where all templates are enrolled.
+
+    Raises
+    ------
+    DataError
+        Bad options, or no study that draws galleries is installed.
+    """
+    words = isinstance(gallery, str) and isinstance(sampling, str)
+    if words and (gallery, sampling) == ("all", "exact"):
+        return None
+    study = offered("galleries", "drawn")
+    if study is None:
+        raise DataError(
+            f"{Argument('gallery')} is {gallery!r} and {Argument('sampling')} is {sampling!r}, but "
+            "no study that draws galleries is installed; leave both out: all templates are enrolled"
+        )
+    found: DrawnGalleries = study.RandomGalleries.parse(gallery, sampling, random_state)
+    return found

@@ -1,0 +1,40 @@
+"""Results of counts of verification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from bioeval.results.dataset import Scalars
+from bioeval.results.verification import verification_dataset, verification_scalars
+from bioeval.tallies.by_subject import SubjectAttempts, require_people
+from bioeval.tallies.counts import VerificationTally
+
+if TYPE_CHECKING:
+    from bioeval.evaluation.task_counts import TaskCounts
+    from bioeval.scores.blocks import BlockReader
+    from bioeval.stats.options import IntervalOptions
+
+
+def dataset(tally: VerificationTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result."""
+    return verification_dataset(tally)
+
+
+def scalars(tally: VerificationTally, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result besides its curves over the threshold."""
+    return verification_scalars(tally)
+
+
+def with_intervals(
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+) -> xr.Dataset:
+    """Return the result with confidence intervals; `job` made the counts."""
+    from bioeval.stats.verification import verification_intervals
+
+    tally: Any = counts.tally
+    if options.by_subject:
+        require_people(reader.scores, options.method)
+    attempts = SubjectAttempts(job) if options.by_subject else None
+    return verification_intervals(dataset, tally, attempts, options)

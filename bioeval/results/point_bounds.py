@@ -1,0 +1,42 @@
+"""Bounds of operating points of which only the rates at some thresholds are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.results.dataset import Variables
+
+
+def open_set_bounds(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> Variables:
+    """Return the bounds of :func:`bounds_between` as variables of open-set identification."""
+    low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
+    per_target = ("far_target", "rank")
+    return {
+        "eer_at_least": ((), low),
+        "eer_at_most": ((), high),
+        "dir_at_far_at_least": (per_target, dir_low),
+        "dir_at_far_at_most": (per_target, dir_high),
+    }
+
+
+def bounds_between(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
+
+    Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
+    beyond the last one everything is.
+    """
+    shape = (len(targets), dir_.shape[1])
+    if np.isnan(far).any() or np.isnan(dir_).any():
+        return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
+    far = np.concatenate([[0.0], far, [1.0]])
+    found = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
+    frr = 1.0 - found[:, 0]
+    crossed = int(np.argmax(far >= frr))
+    low = float(max(far[crossed - 1], frr[crossed]))
+    high = float(min(far[crossed], frr[crossed - 1]))
+    last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
+    return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]

@@ -1,0 +1,133 @@
+"""Bona fide presentations alone: a study leaves attack presentations out unless it asks for them.
+
+The metadata column ``attack`` has their species; it is empty for bona fide presentations.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import DataError, counted, subject
+from bioeval.scores.labels import ATTACK, missing_values, plain
+from bioeval.scores.matrix import Scores, are_pairs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Spellings of bona fide, in lower case.
+_BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide", "bona_fide")
+
+
+def is_bona_fide(cell: str) -> bool:
+    """Whether a cell of a column of species says that a presentation is bona fide."""
+    return cell.strip().casefold() in _BONA_FIDE
+
+
+def species_of(attack: Any, what: str = "attack") -> np.ndarray:
+    """Return the attack instrument species of presentations, as text; empty for bona fide.
+
+    Raise :class:`DataError` for species whose names differ in case or spaces alone.
+    """
+    given = require_array(what, attack)
+    if given.ndim != 1:
+        raise DataError(f"{subject(what)} has shape {given.shape}; expected (n,), a name for each")
+    missing = missing_values(given)
+    values = given[~missing].tolist()
+    written: dict[Any, str] = {}
+    for value in dict.fromkeys(values):
+        name = str(plain(value))
+        written[value] = "" if is_bona_fide(name) else name
+    folded: dict[str, str] = {}
+    for name in written.values():
+        other = folded.setdefault(name.strip().casefold(), name)
+        if other != name:
+            number = (sum(written[value] == x for value in values) for x in (other, name))
+            first, second = (f"{n:,}" for n in number)
+            raise DataError(
+                f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
+                "different in case or spaces alone; write both in one way"
+            )
+    found = np.full(len(given), "", dtype=object)
+    found[~missing] = [written[value] for value in values]
+    return found.astype(str)
+
+
+def attack_meta(scores: Scores) -> Mapping[str, np.ndarray]:
+    """Return the metadata columns of rows, of a list those that its classes give."""
+    if not are_pairs(scores):
+        return scores.probe_meta
+    return {} if scores.attack is None else {ATTACK: scores.attack}
+
+
+def filled(meta: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray:
+    """Return which templates of one side are attack presentations."""
+    return species_of(meta[name]) != "" if name in meta else np.zeros(length, dtype=bool)
+
+
+def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
+    """Return scores without rows and columns of attack presentations, with a remark on them.
+
+    Raises
+    ------
+    DataError
+        If no bona fide presentation is left.
+    """
+    meta, pairs = attack_meta(scores), are_pairs(scores)
+    others = {} if pairs else scores.gallery_meta
+    if name not in meta and name not in others:
+        return scores
+    rows = filled(meta, name, scores.shape[0])
+    columns = filled(others, name, 0 if pairs else scores.shape[1])
+    if not rows.any() and not columns.any():
+        return scores
+    for attacks, side in ((rows, "row"), (columns, "gallery template")):
+        if len(attacks) and attacks.all():
+            raise DataError(
+                f"every {side} is an attack presentation by its column {name!r}; expected bona "
+                "fide presentations, too"
+            )
+    view = scores.select(
+        probes=np.flatnonzero(~rows) if rows.any() else None,
+        gallery=np.flatnonzero(~columns) if columns.any() else None,
+    )
+    view._attacks_left_out = int(rows.sum()) + (
+        0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
+    )
+    view._attacked = scores
+    view._remarks = (
+        *scores._remarks,
+        f"{counted(view._attacks_left_out, 'attack presentations')} left out (column {name!r}); "
+        "be.vulnerability (bioeval vulnerability) evaluates them",
+    )
+    return view
+
+
+def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function evaluate scores without their attack presentations.
+
+    Where its argument `attack` names their column, it evaluates them itself.
+    """
+
+    @functools.wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> R:
+        if options.get("attack") is not None:
+            return function(*args, **options)
+        given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
+        return function(*cast(Any, given[0]), **cast(Any, given[1]))
+
+    return called
+
+
+def _plain(given: Any) -> Any:
+    """Return what was given without attack presentations: scores, or several by name."""
+    if isinstance(given, Scores):
+        return without_attacks(given)
+    if isinstance(given, dict):  # systems by name; results are mappings, too
+        parts = {name: _plain(x) for name, x in given.items()}
+        return parts if any(parts[name] is not x for name, x in given.items()) else given
+    return given

@@ -1,0 +1,9 @@
+"""A FAR that is kept, with a stated confidence, by people like those of the data."""
+
+from bioeval.base.study import Study, View
+
+STUDY = Study(
+    calls={"assured": ("check_claim",)},
+    views=(View(("claim",), "assured", "claim_blocks"),),
+    heading="Decide",
+)

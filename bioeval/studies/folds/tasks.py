@@ -1,0 +1,40 @@
+"""The tasks of a card with folds, for :func:`bioeval.evaluate`."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from bioeval.base.errors import ProtocolError
+from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
+from bioeval.protocol import available
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import tree_of
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores
+from bioeval.studies.folds.cross_evaluate import evaluate_folds
+
+
+def evaluate(
+    scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
+) -> xr.DataTree:
+    """Evaluate the tasks of a card with ``[partition]`` in its folds."""
+    unused = options.given("thresholds", "max_rank", "interval", "per_query")
+    if unused:
+        how = "change the card"
+        if "interval" in unused:
+            how = (
+                'write [uncertainty] interval = "subject-bootstrap" in a card without [open_set] '
+                "and [closed_set]"
+            )
+            if card.name in available():
+                how += f" (bioeval protocols {card.name} --toml > my.toml copies this card)"
+        raise ProtocolError(
+            f"protocol {card.name} has folds without curves and intervals of their own: leave "
+            f"out {' and '.join(unused)}, or {how}"
+        )
+    targets = card.report.far_targets if options.far_targets is None else options.far_targets
+    refuse_unused(card, options)
+    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    at_frr = () if at_frr is None else at_frr
+    found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
+    return tree_of(dict(found))

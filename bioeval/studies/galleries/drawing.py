@@ -1,0 +1,100 @@
+"""Tasks in galleries drawn at random: means over all of them, or over a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.random import RandomState
+from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.dataset import max_ranks
+from bioeval.results.identification import (
+    DIR_LIMIT,
+    RANK_LIMIT,
+    closed_set_dataset,
+    open_set_dataset,
+)
+from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
+from bioeval.studies.galleries.gallery_templates import drawn_verification
+from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, grid_over
+from bioeval.studies.galleries.results import (
+    closed_set_expected,
+    open_set_expected,
+    sampled_dataset,
+)
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import to_user
+
+
+@dataclass(frozen=True)
+class RandomGalleries:
+    """Galleries drawn at random; see :class:`bioeval.evaluation.drawn_galleries.DrawnGalleries`."""
+
+    given: Any  # the option `gallery`
+    drawn: Drawn
+
+    @classmethod
+    def parse(cls, gallery: Any, sampling: Any, random_state: RandomState) -> Self:
+        """Return the galleries of a task's options."""
+        return cls(gallery, parse_drawn(gallery, sampling, random_state))
+
+    def job(
+        self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
+    ) -> tuple[GalleryJob, str]:
+        """Return the job of the mean over all galleries, and a note on its ranks."""
+        require_drawable(reader.scores, self.drawn, task.rank_unit, task.fusion)
+        open_set = isinstance(task, OpenSet)
+        grid = grid_over(reader, thresholds) if open_set else np.empty(0)
+        subjects = len(reader.gallery.subjects)
+        room = (len(grid), task.max_rank, DIR_LIMIT) if open_set else (1, task.max_rank, RANK_LIMIT)
+        count, note = max_ranks(subjects, *room)
+        size = self.drawn.size
+        return GalleryJob(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
+
+    def identification(
+        self,
+        planner: TaskPlanner,
+        task: OpenSet | ClosedSet,
+        limits: IntervalOptions | None,
+        progress: Progress | None,
+    ) -> xr.Dataset:
+        """Evaluate open-set or closed-set identification."""
+        if limits is not None:
+            refuse_interval(limits.method)
+        plan = planner.identification(task, self)
+        if self.drawn.repeats:
+            return self._sampled(plan, progress)
+        (tally,) = run_jobs(planner.reader, [plan.job], progress)
+        make = open_set_expected if isinstance(task, OpenSet) else closed_set_expected
+        return make(tally, **plan.options)
+
+    def _sampled(self, plan: TaskPlan, progress: Progress | None) -> xr.Dataset:
+        """Evaluate identification in a sample of galleries, at the ranks of the exact mean."""
+        job, options = plan.job, dict(plan.options)
+        note = options.pop("note")
+        options |= {"max_rank": job.ranks, "ties": job.ties}
+        make: Callable[..., xr.Dataset] = closed_set_dataset
+        kind = job.reader.scores.kind
+        if "impostors" in options:
+            make, grid = open_set_dataset, to_user(job.thresholds, kind)
+            options["thresholds"] = grid[::-1] if larger_is_closer(kind) else grid
+        sampled = SampledJob(job.reader, self.drawn)
+        (tallies,) = run_jobs(job.reader, [sampled], progress)
+        evaluate = partial(make, **options)
+        return sampled_dataset(tallies, evaluate, self.drawn, note, sampled.fewer_mates)
+
+    def verification(
+        self, scores: Scores, templates: str, others: dict[str, Any], **options: Any
+    ) -> xr.Dataset:
+        """Evaluate multi-template verification; its `others` may not be given."""
+        return drawn_verification(scores, self.given, self.drawn, templates, others, **options)

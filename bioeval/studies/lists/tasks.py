@@ -1,0 +1,81 @@
+"""The tasks of a card that top-K lists can answer, and how they do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
+from bioeval.evaluation.task_plan import with_last_rank
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.dataset import tree_of
+from bioeval.scores.blocks import Progress
+from bioeval.scores.top_k import TopKScores
+from bioeval.stats.query_means import query_mean_intervals
+from bioeval.studies.lists.cut_lists import open_set_of_lists
+from bioeval.studies.lists.results import TOP_K, reid_of_lists
+from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
+from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.thresholds import check_thresholds
+
+
+def evaluate(
+    scores: TopKScores,
+    protocol: str | Protocol,
+    options: EvaluationOptions,
+    progress: Progress | None = None,
+) -> xr.DataTree:
+    """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
+    if isinstance(protocol, str) and protocol == "auto":
+        scores._require_matrix()
+    card = load(protocol)
+    tasks = set(card.tasks)
+    if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
+        scores._require_matrix()
+    refuse_unused(card, options)
+    found: dict[str, xr.Dataset] = {}
+    if card.reid is not None:
+        found["reid"] = _reid_of_lists(scores, card, options)
+    elif options.interval is not None:
+        scores._require_matrix()
+    if card.gom is not None:
+        given = {"max_rank": options.max_rank}
+        taus = options.thresholds if tasks == {"gom"} else None
+        found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
+    if card.open_set is not None:
+        if card.open_set.gallery != "all":
+            scores._require_matrix()
+        place = f"{card.name}: [open_set]"
+        task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
+        targets = card.report.far_targets if options.far_targets is None else options.far_targets
+        own = card.thresholds.requested() if options.thresholds is None else options.thresholds
+        found["open_set"] = open_set(scores, task, own, check_far_targets(targets))
+    said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
+    return tree_of({node: ds.assign_attrs(said) for node, ds in found.items()})
+
+
+def open_set(
+    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
+) -> xr.Dataset:
+    """Return open-set identification of top-K lists, with bounds where they end."""
+    return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
+
+
+def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:
+    """Evaluate top-K lists by a convention of re-identification."""
+    if options.thresholds is not None:
+        refuse_thresholds()
+    rules = convention_of(card, max_rank=options.max_rank)
+    found, measures = reid_of_lists(
+        scores, rules, max_rank=options.max_rank, per_query=options.per_query
+    )
+    if options.interval is not None:
+        limits = replace(options.interval, band="pointwise")
+        found = query_mean_intervals(found, measures, scores._probe_people, TOP_K, limits)
+    return found

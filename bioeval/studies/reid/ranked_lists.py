@@ -1,0 +1,70 @@
+"""Ranked lists of a few queries, to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError, counted
+from bioeval.base.scalars import Name
+from bioeval.base.variables import picked
+from bioeval.results.dataset import build
+from bioeval.scores.blocks import as_distances, require_subjects
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.studies.reid.reid import apply_convention, gom
+from bioeval.studies.reid.results import GOM
+from bioeval.tallies.thresholds import to_user
+
+#: The most queries and places that are drawn.
+QUERIES, PLACES = 30, 40
+
+RANKED = {
+    "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
+    "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
+    "average_precision": Name("average precision of the whole list; NaN without a match"),
+    **picked(GOM, "rp", "vp", "rep", "fr"),
+}
+
+
+def ranked_lists(
+    scores: Scores, thresholds: Sequence[float], convention: Any, budget: int | None
+) -> xr.Dataset:
+    """Return the list of each query, nearest first, and its measures at the thresholds."""
+    require_scores(scores)
+    require_subjects(scores, "a ranked list")
+    scores._require_matrix()
+    scores = without_attacks(scores)
+    m, n = scores.shape
+    if m > QUERIES:
+        raise DataError(
+            f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
+            "scores.select(probes=[0, 1, 2])"
+        )
+    given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
+    found = gom(scores, thresholds=thresholds, **given)
+    whole = gom(scores, thresholds=[np.inf], **given)
+    seen = apply_convention(scores, convention)
+    values = as_distances(seen._read_rows(0, m), scores.kind).astype(np.float64)
+    kept = seen._read_mask(0, m) > 0
+    order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
+    listed = np.take_along_axis(kept, order, axis=1)
+    own = scores._codes.probe[:, None] == scores._codes.gallery[order]
+    score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
+    both = ("probe", "rank")
+    variables = {
+        "match": (both, np.where(listed, own.astype(np.int64), -1)),
+        "entry_score": (both, np.where(listed, score, np.nan)),
+        "average_precision": (("probe",), whole["rp"].values[:, 0]),
+        **{x: (("probe", "threshold"), found[x].values) for x in ("rp", "vp", "rep", "fr")},
+    }
+    coordinates = {
+        "probe": np.arange(m),
+        "rank": np.arange(1, min(n, PLACES) + 1),
+        "threshold": found["threshold"].values,
+    }
+    attrs = {k: found.attrs[k] for k in ("system", "kind", "convention", "budget", "warnings")}
+    return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})

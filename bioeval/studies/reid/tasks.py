@@ -1,0 +1,88 @@
+"""Re-identification and GOM as tasks of a card, and the results of their counts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.evaluation.plan import EvaluationOptions
+from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_plan import TaskPlan
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import Scalars
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
+from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.counts import GomTally, ReidTally
+from bioeval.studies.reid.jobs import RetrievalJob, kept_scores
+from bioeval.studies.reid.reid import gom, plan_gom, reid, retrieval_thresholds
+from bioeval.studies.reid.results import (
+    GOM,
+    REID,
+    GomOptions,
+    ReidOptions,
+    gom_dataset,
+    gom_measures,
+    reid_dataset,
+    reid_measures,
+)
+from bioeval.tallies.by_subject import require_people
+
+#: The calls that evaluate the tasks alone.
+CALLS = {"reid": reid, "gom": gom}
+
+
+def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOptions) -> TaskPlan:
+    """Return the job of ``[reid]`` or of ``[gom]``, with the options of its result."""
+    tasks = set(card.tasks)
+    if section == "reid":
+        rules = convention_of(card, max_rank=options.max_rank)
+        taus: Any = options.thresholds if tasks == {"reid"} else None
+        taus = card.thresholds.values if taus is None else taus
+        taus = retrieval_thresholds(taus, "re-identification")
+        per_query = {"per_query": True} if options.per_query else {}
+        job = RetrievalJob(scores, rules, thresholds=taus)
+        return TaskPlan(job, {**rules.result_options(), **per_query})
+    own = options.thresholds if tasks <= {"reid", "gom"} else None
+    given = {"max_rank": options.max_rank}
+    search, found = plan_gom(scores, card, own, options.normalize, given)
+    return TaskPlan(search, {k: v for k, v in asdict(found).items() if k != "per_query"})
+
+
+def compared(scores: Scores, card: Protocol) -> Scores:
+    """Return the scores of the other tasks of a card: the comparisons that the queries have."""
+    return kept_scores(scores, convention_of(card, ("reid", "gom")))
+
+
+def dataset(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result."""
+    if isinstance(tally, ReidTally):
+        return reid_dataset(tally, ReidOptions(**options))
+    return gom_dataset(tally, GomOptions(**options))
+
+
+def scalars(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result."""
+    return Scalars.of_dataset(dataset(tally, node, options))
+
+
+def with_intervals(
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+) -> xr.Dataset:
+    """Return the result with confidence intervals; `job` made the counts."""
+    tally: Any = counts.tally
+    people: np.ndarray | None = None
+    if options.by_subject:
+        require_people(reader.scores, options.method)
+        people = job.lists.people
+    if tally.form == "reid":
+        names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
+    else:
+        names, measures = GOM, gom_measures(tally, GomOptions(**counts.options))
+    pointwise = replace(options, band="pointwise")  # means have no simultaneous bands
+    return query_mean_intervals(dataset, measures, people, names, pointwise)

@@ -1,0 +1,108 @@
+"""The worst pairs among the outputs of ``bioeval run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.command import option
+from bioeval.cli.options import images_option
+from bioeval.cli.outputs import MoreOutputs, Output, image_folder, require_images
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.cli.progress import Stages
+    from bioeval.protocol.card import Protocol
+    from bioeval.scores.matrix import Scores
+
+
+class ListedPairs(MoreOutputs):
+    """The worst pairs where ``--worst`` asks for them: a table, files, and a plot of images."""
+
+    add_options = (
+        option(
+            "--worst N",
+            "List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
+            "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
+            click.IntRange(min=1),
+        ),
+        images_option,
+    )
+
+    def __init__(self, options: dict[str, Any], data: str, output: Output) -> None:
+        self.number: int | None = options.pop("worst")
+        images, folder = options.pop("images"), options.pop("images_root")
+        if (images or folder) and (self.number is None or not (output.page or output.plots)):
+            raise click.UsageError("--images needs --worst N and --report HTML or --plots")
+        self._images, self._folder = images or "", image_folder(folder, data)
+        self.pairs: xr.Dataset | None = None
+
+    def require(self, scores: Scores) -> None:
+        """Raise :class:`DataError` unless the scores have the column of images."""
+        require_images(scores, self._images)
+
+    def make(
+        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
+    ) -> None:
+        """List the pairs that the card compares."""
+        if self.number is None:
+            return
+        from bioeval.evaluation.plan import compared
+        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+
+        stages("listing the worst pairs")
+        scores = compared(scores, card)
+        self.pairs = worst_pairs(scores, self.number, progress=stages.counting)
+
+    @property
+    def results(self) -> dict[str, xr.Dataset]:
+        """The pairs."""
+        return {} if self.pairs is None else {"worst_pairs": self.pairs}
+
+    @property
+    def page_options(self) -> dict[str, Any]:
+        """The column and the folder of the images."""
+        return {"images": self._images, "image_folder": self._folder}
+
+    def _columns(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the values of the worst pairs, and of the suspect templates, by name."""
+        if self.pairs is None:
+            return {}
+        columns = {str(k): (x.dims, x.values.tolist()) for k, x in self.pairs.data_vars.items()}
+        return {
+            table: {name: values for name, (dims, values) in columns.items() if dims == (dim,)}
+            for table, dim in (("worst_pairs", "pair"), ("suspect_templates", "suspect"))
+        }
+
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+        """Return the pairs and the suspect templates as rows."""
+        from bioeval.cli.study_command import rows_of
+
+        return {name: rows_of(columns) for name, columns in self._columns().items()}
+
+    def columns(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the columns of the CSV files of pairs and of suspect templates."""
+        return {f"{name}.csv": columns for name, columns in self._columns().items()}
+
+    def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Draw the pairs if they name images; `tell` receives why named ones are not."""
+        if self.pairs is None:
+            return
+        from matplotlib.figure import Figure
+
+        from bioeval.studies.worst_pairs.plots import WorstPairsDisplay
+        from bioeval.views.plots.save import save
+
+        display = WorstPairsDisplay.from_results(
+            self.pairs, images=self._images or None, image_folder=self._folder
+        )
+        if not display.why_empty:
+            drawn = display.plot(Figure(layout="constrained"))
+            for kind in formats:
+                save(drawn, folder / f"worst-pairs.{kind}")
+        elif self._images:
+            tell(f"worst-pairs is not drawn: {display.why_empty}")
