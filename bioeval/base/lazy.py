@@ -38,7 +38,7 @@ def lazy_names(
     former: Mapping[str, str] = _NONE,
     offered: Callable[[], Offered] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__``, which knows ``__all__``, and ``__dir__`` of a package.
+    """Return ``__getattr__`` (it knows ``__all__``) and ``__dir__`` of a package.
 
     Its public names are those of its stub, ``__init__.pyi``, which type checkers read: the lines
     ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. `former` has
@@ -70,9 +70,10 @@ def lazy_names(
     def of_name(name: str) -> Any:
         if name == "__all__":
             return sorted(known().homes)
-        if name.startswith("__"):
+        home = own().homes.get(name)
+        if home is None and name.startswith("__"):
             raise AttributeError(f"{package} has no {name!r}")
-        home = own().homes.get(name) or known().homes.get(name)
+        home = home or known().homes.get(name)
         if home == package:
             return importlib.import_module(f"{package}.{name}")
         if home:

@@ -23,7 +23,7 @@ Needs = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(repr=False, eq=False)
-class Command:
+class Subcommand:
     """A command, ``bioeval NAME``."""
 
     name: str
@@ -102,7 +102,7 @@ class Study:
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     other_names: Mapping[str, str] = field(default_factory=dict)  # ``be.groups`` of ``be.by_group``
     former_names: Mapping[str, str] = field(default_factory=dict)  # see :mod:`bioeval.base.lazy`
-    commands: tuple[Command, ...] = ()
+    commands: tuple[Subcommand, ...] = ()
     #: Purposes and command lines, one above the other; a blank line before the next command's.
     examples: str = ""
     #: Options that were removed, and those that only other commands have, by command.
@@ -140,7 +140,7 @@ class Study:
 
     def stand_in(self, package: str) -> Study:
         """Give its modules their full names; return it."""
-        offers: tuple[Command | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
+        offers: tuple[Subcommand | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
         for offer in offers:
             offer.home = f"{package}.{offer.home}"
         self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}

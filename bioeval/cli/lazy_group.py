@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import nearest_name
-from bioeval.base.study import Command, doors
+from bioeval.base.study import Subcommand, doors
 from bioeval.base.version import __version__
 
 #: The headings of the help, in order; a study may have another one, which comes last.
@@ -22,27 +22,29 @@ _HEADINGS = (
 )
 
 _OWN = (
-    Command("example", "Write scores of real faces that come with bioeval.", "Start", 1, "example"),
-    Command("run", "Evaluate scores or embeddings.", "Start", 3, "run"),
-    Command(
+    Subcommand(
+        "example", "Write scores of real faces that come with bioeval.", "Start", 1, "example"
+    ),
+    Subcommand("run", "Evaluate scores or embeddings.", "Start", 3, "run"),
+    Subcommand(
         "simulate",
         "Simulate scores of a population with known truth.",
         "Data and cards",
         1,
         "simulate",
     ),
-    Command("convert", "Convert a file to another format.", "Data and cards", 2, "convert"),
-    Command(
+    Subcommand("convert", "Convert a file to another format.", "Data and cards", 2, "convert"),
+    Subcommand(
         "protocols", "List, explain and check protocol cards.", "Data and cards", 3, "protocols"
     ),
 )
 
 
-def _headings() -> dict[str, tuple[Command, ...]]:
+def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
     listed = [replace(own, home=f"bioeval.cli.{own.home}") for own in _OWN]
     listed += [command for study in doors().values() for command in study.commands]
-    under: dict[str, list[Command]] = {heading: [] for heading in _HEADINGS}
+    under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
     return {heading: tuple(commands) for heading, commands in under.items() if commands}

@@ -317,7 +317,7 @@ class RowsInRoom:
     _room: np.ndarray | None = None
 
     def read(self, low: int, high: int) -> np.ndarray:
-        """Return rows ``low:high``, which hold until the next are read."""
+        """Return rows ``low:high``; they hold until the next are read."""
         scores = self.scores
         if not scores._streams or scores._selects_rows or scores._selects_columns:
             return scores._read_rows(low, high)

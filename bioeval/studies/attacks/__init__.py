@@ -1,15 +1,15 @@
 """Presentation attacks: vulnerability, detection and morphing."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
     commands=(
-        Command(
+        Subcommand(
             "vulnerability", "Evaluate how often presentation attacks are accepted.", "Attacks", 1
         ),
-        Command("pad", "Evaluate presentation attack detection: APCER, BPCER.", "Attacks", 3),
-        Command("morphing", "Evaluate morphing attacks: MMPMR, attack potential.", "Attacks", 4),
+        Subcommand("pad", "Evaluate presentation attack detection: APCER, BPCER.", "Attacks", 3),
+        Subcommand("morphing", "Evaluate morphing attacks: MMPMR, attack potential.", "Attacks", 4),
     ),
     examples="""
 # Evaluate rows that are marked as attacks

@@ -1,11 +1,11 @@
 """Log-likelihood ratios: Cllr, costs by prior, and calibrators."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"calibration": ("calibration",), "calibrator": ("Calibrator",)},
     commands=(
-        Command(
+        Subcommand(
             "calibration", "Evaluate log-likelihood ratios: Cllr, costs by prior.", "Decide", 4
         ),
     ),

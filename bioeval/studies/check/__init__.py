@@ -1,12 +1,14 @@
 """Doubts about data, before an evaluation: labels, copies, failures."""
 
-from bioeval.base.study import Command, Study, View
+from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
     calls={"check_data": ("check_data",)},
     other_names={"check": "check_data"},
     commands=(
-        Command("check", "Check data before an evaluation: labels, copies, failures.", "Start", 2),
+        Subcommand(
+            "check", "Check data before an evaluation: labels, copies, failures.", "Start", 2
+        ),
     ),
     hooks={
         "why_undefined": "check_data.why_undefined",

@@ -1,10 +1,10 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.study import Command, Study, View
+from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
     calls={"compare": ("compare",)},
-    commands=(Command("compare", "Compare two systems on the same data.", "Decide", 2),),
+    commands=(Subcommand("compare", "Compare two systems on the same data.", "Decide", 2),),
     examples="""
 # Compare two systems
 bioeval compare old.npz new.npz

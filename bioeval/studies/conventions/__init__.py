@@ -1,11 +1,11 @@
 """The convention behind a published number."""
 
-from bioeval.base.study import Command, Study, View
+from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
     calls={"conventions": ("conventions",)},
     commands=(
-        Command("conventions", "Find the convention behind a published number.", "Look into", 8),
+        Subcommand("conventions", "Find the convention behind a published number.", "Look into", 8),
     ),
     examples="""
 # Evaluate by every reading

@@ -1,6 +1,6 @@
 """Expected performance: errors on one set at thresholds of another."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={
@@ -10,8 +10,8 @@ STUDY = Study(
         )
     },
     commands=(
-        Command("epc", "Evaluate errors on one set at thresholds of another.", "Decide", 3),
-        Command(
+        Subcommand("epc", "Evaluate errors on one set at thresholds of another.", "Decide", 3),
+        Subcommand(
             "epsc",
             "Evaluate errors and accepted attacks at thresholds of another set.",
             "Attacks",

@@ -1,12 +1,12 @@
 """One row of a matrix, comparison by comparison."""
 
-from bioeval.base.study import Command, Plot, Study, View
+from bioeval.base.study import Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"explain": ("explain",)},
     former_names={"step_by_step": "bioeval.studies.explain.explain.step_by_step"},
     commands=(
-        Command(
+        Subcommand(
             "explain", "Explain which counters each comparison of a row adds to.", "Look into", 1
         ),
     ),

@@ -1,6 +1,6 @@
 """Fusion and normalisation of the scores of several systems."""
 
-from bioeval.base.study import Command, Study
+from bioeval.base.study import Study, Subcommand
 
 STUDY = Study(
     calls={
@@ -11,7 +11,7 @@ STUDY = Study(
         "normalise": ("normalise",),
     },
     commands=(
-        Command("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),
+        Subcommand("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),
     ),
     hooks={"systems": "fusion.require_systems"},
     examples="""

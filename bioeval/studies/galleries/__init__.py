@@ -1,18 +1,18 @@
 """Galleries of other sizes, and with fewer templates of each subject."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
     former_names={"mean_over_galleries": "bioeval.studies.galleries.results.mean_over_galleries"},
     commands=(
-        Command(
+        Subcommand(
             "gallery-size",
             "Evaluate identification by number of enrolled subjects.",
             "Look into",
             6,
         ),
-        Command(
+        Subcommand(
             "gallery-templates",
             "Evaluate all tasks by number of templates per subject.",
             "Look into",

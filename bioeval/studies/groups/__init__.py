@@ -1,11 +1,11 @@
 """Rates by demographic group."""
 
-from bioeval.base.study import Command, Plot, Study, View
+from bioeval.base.study import Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"groups": ("by_group",)},
     other_names={"groups": "by_group"},
-    commands=(Command("groups", "Evaluate verification by demographic group.", "Look into", 3),),
+    commands=(Subcommand("groups", "Evaluate verification by demographic group.", "Look into", 3),),
     examples="""
 # Evaluate by a metadata column
 bioeval groups scores.npz --by sex

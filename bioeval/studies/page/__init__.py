@@ -1,11 +1,11 @@
 """Results as one self-contained HTML page: numbers, curves, tables, and a threshold to move."""
 
-from bioeval.base.study import Command, Study
+from bioeval.base.study import Study, Subcommand
 
 STUDY = Study(
     calls={"page": ("report",)},
     commands=(
-        Command("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),
+        Subcommand("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),
     ),
     hooks={"page": "page.report"},
     examples="""

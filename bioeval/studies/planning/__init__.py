@@ -1,6 +1,6 @@
 """Before an evaluation: its size, its cost, and the daily work that its rates mean."""
 
-from bioeval.base.study import Command, Study, View
+from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
     calls={
@@ -10,9 +10,9 @@ STUDY = Study(
     },
     other_names={"plan": "plan_run"},
     commands=(
-        Command("workload", "Estimate false alarms and rejected people per day.", "Plan", 1),
-        Command("sample-size", "Find how many subjects and templates a test needs.", "Plan", 2),
-        Command("plan", "Estimate comparisons, memory and hours of an evaluation.", "Plan", 3),
+        Subcommand("workload", "Estimate false alarms and rejected people per day.", "Plan", 1),
+        Subcommand("sample-size", "Find how many subjects and templates a test needs.", "Plan", 2),
+        Subcommand("plan", "Estimate comparisons, memory and hours of an evaluation.", "Plan", 3),
     ),
     examples="""
 # Verification of 2,000 people a day, one in a hundred of them an impostor

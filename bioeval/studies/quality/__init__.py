@@ -1,11 +1,11 @@
 """Errors when samples of low quality are discarded."""
 
-from bioeval.base.study import Command, Plot, Study, View
+from bioeval.base.study import Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"error_discard": ("error_discard",)},
     commands=(
-        Command(
+        Subcommand(
             "error-discard",
             "Evaluate errors when samples of low quality are discarded.",
             "Look into",

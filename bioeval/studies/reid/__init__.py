@@ -1,12 +1,12 @@
 """Re-identification: CMC in its conventions, mAP, mINP, and open-world GOM."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"reid": ("apply_convention", "gom", "reid")},
     former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
     commands=(
-        Command(
+        Subcommand(
             "gom",
             "Compare systems of open-world re-identification by GOM.",
             "Re-identification and tracking",

@@ -1,6 +1,6 @@
 """Counts at several sites, merged without sharing scores."""
 
-from bioeval.base.study import Command, Study
+from bioeval.base.study import Study, Subcommand
 
 STUDY = Study(
     calls={"protocol_tally": ("Tally",), "tally": ("tally",)},
@@ -12,9 +12,9 @@ STUDY = Study(
         "refine_tally": "bioeval.studies.sites.tally.refine_tally",
     },
     commands=(
-        Command("tally", "Count at one site, for rates over several sites.", "Sites", 1),
-        Command("best-mates", "Find the nearest mates in one part of a gallery.", "Sites", 2),
-        Command("merge", "Merge the counts of several sites, and print the rates.", "Sites", 3),
+        Subcommand("tally", "Count at one site, for rates over several sites.", "Sites", 1),
+        Subcommand("best-mates", "Find the nearest mates in one part of a gallery.", "Sites", 2),
+        Subcommand("merge", "Merge the counts of several sites, and print the rates.", "Sites", 3),
     ),
     examples="""
 # Count at the thresholds that all sites use
@@ -64,5 +64,5 @@ bioeval merge north.tally south.tally --union-of-galleries
         "extend": "count all scores again: bioeval tally DATA --out FILE",
         "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
     },
-    needs=("check", "galleries", "lists", "reid"),
+    needs=("check", "lists", "reid"),
 )

@@ -1,6 +1,6 @@
 """Choosing a threshold, and what to expect of it on new people."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = Study(
@@ -10,7 +10,7 @@ STUDY = Study(
     },
     other_names={"threshold": "study_threshold"},
     commands=(
-        Command(
+        Subcommand(
             "threshold", "Choose a threshold, with the FAR and FRR to expect of it.", "Decide", 1
         ),
     ),

@@ -1,6 +1,6 @@
 """Rates over time, and by the age of templates."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={
@@ -10,7 +10,7 @@ STUDY = Study(
         )
     },
     commands=(
-        Command("over-time", "Evaluate over time, and by the age of templates.", "Look into", 5),
+        Subcommand("over-time", "Evaluate over time, and by the age of templates.", "Look into", 5),
     ),
     examples="""
 # Evaluate each month at the threshold of a FAR

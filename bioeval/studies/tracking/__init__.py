@@ -1,11 +1,11 @@
 """Multi-object tracking: CLEAR MOT, identity measures and HOTA."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"check": ("check_tracks",), "tracking": ("tracking",)},
     commands=(
-        Command(
+        Subcommand(
             "tracking",
             "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
             "Re-identification and tracking",

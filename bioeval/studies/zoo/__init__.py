@@ -1,11 +1,13 @@
 """Who fails: goats, lambs and wolves, and the animals of the menagerie."""
 
-from bioeval.base.study import Command, Plot, Study, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"zoo": ("zoo",)},
     commands=(
-        Command("zoo", "Evaluate each subject; test for goats, wolves and lambs.", "Look into", 2),
+        Subcommand(
+            "zoo", "Evaluate each subject; test for goats, wolves and lambs.", "Look into", 2
+        ),
     ),
     examples="""
 # Evaluate each subject
