@@ -206,7 +206,8 @@ def numpy_count_cells(block, mate_start, mate_stop, width, inverse, first, table
         _add(infinite, others, x == value, end)
     finite = np.isfinite(x)
     k = np.ceil(x[finite] * inverse)
-    k += k * width < x[finite]
+    with np.errstate(over="ignore"):  # beyond the largest number
+        k += k * width < x[finite]
     _add(tables, others, finite, k.astype(np.int64) - first)
 
 

@@ -343,6 +343,11 @@ class BlockReader:
         """Provenance of the counts."""
         return describe(self.scores)
 
+    @property
+    def codes(self) -> Codes:
+        """The subjects of both sides as integers, and their labels."""
+        return self.scores._codes
+
     @cached_property
     def gallery(self) -> Gallery:
         """The gallery's order."""

@@ -103,6 +103,8 @@ CALLED = {
     "tasks": ("plan", "compared", "CALLS"),
     "runners": ("evaluate",),
     "columns": ("column_warnings",),
+    "galleries": (),
+    "saved": ("CLASS", "NODES", "damage"),
 }
 OFFERS = [
     (what, name)
@@ -120,6 +122,8 @@ def test_all_that_is_offered_by_name_is_called():
 def test_a_module_at_a_door_has_what_the_core_calls(what, name):
     home = study.offered(what, name)
     assert all(hasattr(home, x) for x in CALLED[what])
+    if what == "galleries":
+        assert hasattr(home, {"drawn": "RandomGalleries", "mean": "mean_over_galleries"}[name])
     if what == "tasks":
         assert callable(home.CALLS[name])
     if (what, name) == ("runners", "top-k"):

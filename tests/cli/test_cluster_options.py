@@ -248,9 +248,9 @@ def test_workers_are_not_started_for_few_scores(file, capsys, monkeypatch):
 def test_two_workers_are_threads_of_this_process(monkeypatch, workers, cores, threads, why):
     monkeypatch.setattr(numba.config, "NUMBA_DEFAULT_NUM_THREADS", cores)
     monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
-    matrix = SimpleNamespace(layout="all-against-all", shape=(80_000, 80_000), streams=False)
+    matrix = SimpleNamespace(layout="all-against-all", shape=(80_000, 80_000), _streams=False)
     assert cluster_options._faster_here(workers, (matrix,)) == why
-    pairs = SimpleNamespace(layout="pairs", shape=(80_000,), streams=False)
+    pairs = SimpleNamespace(layout="pairs", shape=(80_000,), _streams=False)
     assert cluster_options._faster_here(workers, (pairs,)) == ""  # refused elsewhere
 
 
@@ -271,10 +271,10 @@ def test_this_process_counts_on_the_threads_of_the_workers(monkeypatch, caplog):
 def test_embeddings_count_by_their_features():
     def streamed(n, features):
         source = SimpleNamespace(features=features)
-        return SimpleNamespace(layout="all-against-all", shape=(n, n), streams=True, base=source)
+        return SimpleNamespace(layout="all-against-all", shape=(n, n), _streams=True, _base=source)
 
     few = cluster_options._too_few
-    matrix = SimpleNamespace(layout="all-against-all", shape=(12_000, 12_000), streams=False)
+    matrix = SimpleNamespace(layout="all-against-all", shape=(12_000, 12_000), _streams=False)
     assert few((matrix,)) and few((matrix, matrix)) and not few((matrix,) * 20)
     assert few((streamed(16_000, 512),)) and not few((streamed(32_000, 512),))
 

@@ -59,7 +59,7 @@ def test_the_study_counts_as_plain_loops_do(kind):
             mixed[who[i]] += min(others) < max(mates)
     np.testing.assert_array_equal(found.probes, probes)
     np.testing.assert_array_equal(found.mixed, mixed)
-    assert found.mixed_rate == mixed.sum() / probes.sum()
+    assert found.rate == mixed.sum() / probes.sum()
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import xarray as xr
@@ -28,7 +28,7 @@ from bioeval.results.query_means import (
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores
-from bioeval.studies.reid.convention import Convention, cameras_of
+from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.results import (
     _RANKED,
     RECALL_LEVELS,
@@ -49,10 +49,6 @@ TOP_K = {
 }
 
 TOP_K |= ends(TOP_K, _RANKED)
-
-Removed = Literal["same-id-same-camera", "same-camera", "none"]
-Junk = Literal["keep", "remove"]
-REMOVED: tuple[Removed, ...] = get_args(Removed)
 
 
 @dataclass(frozen=True)

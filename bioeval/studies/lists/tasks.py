@@ -17,7 +17,7 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.lists.cut_lists import open_set_of_lists
+from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds

@@ -52,5 +52,4 @@ bioeval gom lists.npz --normalize 0,2
     tasks={"reid": "tasks", "gom": "tasks"},
     columns={"camera": "convention"},
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
-    needs=("lists",),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 
 FIELDS = fields_of(Reid)
+
+#: Entries of the list of a query that are left out, and what becomes of junk.
+Removed = Literal["same-id-same-camera", "same-camera", "none"]
+Junk = Literal["keep", "remove"]
+REMOVED: tuple[Removed, ...] = get_args(Removed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
@@ -46,8 +47,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.lists.results import TOP_K, Junk, Removed, reid_of_lists
-from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, convention_of
+from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.results import (
     GOM,
@@ -246,9 +246,12 @@ def reid(
     if are_lists(scores):
         if taus is not None:
             refuse_thresholds()
-        result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
+        lists = runner_of(scores)
+        result, measures = lists.reid_of_lists(
+            scores, rules, max_rank=max_rank, per_query=per_query
+        )
         warn_of_cut_lists(result)
-        return _with_limits(result, measures, scores, TOP_K, limits)
+        return _with_limits(result, measures, scores, lists.TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
     tally = job.run(require_callable("progress", progress))
@@ -497,13 +500,11 @@ def lists_gom(
         )
     if load(convention).exclude:
         scores.excluding()
-    from bioeval.studies.lists.cut_lists import gom_of_lists
-
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
     of_card = (given or {}).get("max_rank") is None
     place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
-    result = gom_of_lists(scores, rules, options, grid, scale)
+    result = runner_of(scores).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result
 

@@ -43,8 +43,8 @@ _WHOLE = tuple(view for view in _ALL if view.whole)
 
 def _of_class(results: Any) -> View | None:
     """Return the view of results that are no datasets, by their class; None without one."""
-    name = type(results).__name__
-    return next((view for view in _VIEWS if view.of == name), None)
+    names = {kind.__name__ for kind in type(results).__mro__}
+    return next((view for view in _VIEWS if view.of in names), None)
 
 
 def _shown(view: View, results: Any, reword: Reword) -> Any:
