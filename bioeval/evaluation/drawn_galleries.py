@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.random import RandomState
-from bioeval.base.study import offered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +53,8 @@ def drawn_galleries(
     words = isinstance(gallery, str) and isinstance(sampling, str)
     if words and (gallery, sampling) == ("all", "exact"):
         return None
+    from bioeval.base.study import offered
+
     study = offered("galleries", "drawn")
     if study is None:
         raise DataError(

@@ -32,7 +32,6 @@ from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
-from bioeval.scores.embeddings import PIECE
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -382,6 +381,8 @@ class BlockReader:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
         if self.scores._streams:
+            from bioeval.scores.embeddings import PIECE
+
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             size = self.scores.dtype.itemsize * n
