@@ -10,6 +10,8 @@ import click
 import pytest
 
 import bioeval as be
+from bioeval.base.lazy import OF_STUDIES
+from bioeval.base.study import doors
 from bioeval.cli import main
 from bioeval.cli.lazy_group import REMOVED_OPTIONS, root
 from bioeval.scores.labelled_matrix import FORMER
@@ -43,6 +45,26 @@ NAMES = {
     "bioeval.datasets": "Faces faces",
     "bioeval.protocol": "Protocol available explain for_layout load parse",
 }
+
+
+@pytest.mark.parametrize("package", [be, be.plot, be.stats], ids=lambda x: x.__name__)
+def test_stubs_have_what_studies_offer(package):
+    """Type checkers read the stubs, and Python the doors."""
+    stub = Path(f"{package.__file__}i").read_text(encoding="utf-8")
+    tree = ast.parse(stub.partition(OF_STUDIES)[2].partition("\n")[2])
+    written = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    offered = {}
+    for study in doors().values():
+        calls = {be: study.calls, be.stats: study.stats, be.plot: {}}[package]
+        offered |= {name: home for home, names in calls.items() for name in names}
+        if package is be.plot:
+            offered |= {x: plot.home for plot in study.plots for x in (plot.name, plot.display)}
+    assert written == offered, "run: scripts/stub"
 
 
 @pytest.mark.parametrize("module", NAMES)
