@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pickle
 import pkgutil
+from pathlib import Path
 
 import click
 import pytest
