@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
+from bioeval.base.arguments import require_callable
 from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
@@ -96,6 +97,7 @@ def run_jobs(
     reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
+    require_callable("progress", progress)
     scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
     run = run_sweep if swept else run_blocks

@@ -1103,7 +1103,7 @@ def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     study = be.study_threshold(scores, "eer", folds=3, repeats=1)
     given = {"gallery": sizes, "mean": means, "study": study}
     assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
-        "gallery-size.png", "repeated.png", "spread-mean.png", "threshold_study-study.png",
+        "repeated.png", "spread-mean.png", "gallery-size.png", "threshold_study-study.png",
     ]  # fmt: skip
 
 

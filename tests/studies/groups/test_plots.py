@@ -85,5 +85,5 @@ def test_files_of_all_three(scores, grouped, tmp_path):
         "d": be.error_discard(scores, range(160), threshold=4.0),
     }  # fmt: skip
     assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
-        "groups-g.png", "epc.png", "error-discard.png",
+        "epc.png", "groups-g.png", "error-discard.png",
     ]  # fmt: skip
