@@ -1,4 +1,18 @@
-"""Verification attempts by subject: sums of scores, and errors at a threshold, in one pass."""
+"""Verification attempts by subject: sums of scores, and errors at a threshold, in one pass.
+
+The gallery of a block is in the order of its subjects (``reader.gallery.columns``), so that the
+genuine scores of a row are neighbours. Each attempt is summed for the subject of the probe and for
+the claimed one, in all and in two halves without a common template:
+
+- a goat has the genuine attempts within half 0 of its templates, and within half 1;
+- a wolf has, of its probes of half h, the attempts against subjects of half h;
+- a lamb has, of its gallery templates of half h, the attempts of probes of subjects of half h.
+
+Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
+shape of the scores alone, and chunks in a tree (:class:`~bioeval.tallies.parts.TreeSums`): the
+sums are the same on any number of threads and processes. A process that computes some of the
+chunks calls `part`, and one that computes all of them `rows`.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +192,7 @@ class SubjectWork:
         self.step = rows_per_chunk(scores)
         # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
         self.what = f"subjects of {self.step} rows"
-        codes = scores._codes
+        codes = reader.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = [plain(name) for name in codes.values[who].tolist()]
         enrolled = np.searchsorted(who, codes.gallery)

@@ -69,13 +69,14 @@ def halves_test(
     """Test whether the means of two halves of each subject's attempts go together.
 
     Spearman's correlation over subjects; `second` is permuted among subjects of one size, whose
-    means of second halves have the same distribution, so that the test is exact. Sizes of fewer
-    than `LEAST_TOGETHER` subjects are joined with the next. Subjects with a NaN are left out.
+    means of second halves have the same distribution: within one size the test is exact. Sizes of
+    fewer than `LEAST_TOGETHER` subjects are joined with the next, the last ones with those before.
+    Subjects with a NaN are left out.
     """
     known = ~(np.isnan(first) | np.isnan(second))
-    number = int(known.sum())
-    if number < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, number)
+    subjects = int(known.sum())
+    if subjects < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, subjects)
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
     a, b = ((2 * rankdata(x[known])).astype(np.int64) - 1 for x in (first, second))
     order = np.argsort(sizes[known], kind="stable")
@@ -85,9 +86,9 @@ def halves_test(
     permuted_products(a, b, ends, stream.words(2), products)
     reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
-    covariance = observed / number - float(a.mean() * b.mean())
+    covariance = observed / subjects - float(a.mean() * b.mean())
     correlation = covariance / spread if spread > 0 else math.nan
-    return HalvesTest(correlation, (1 + reached) / (1 + permutations), number)
+    return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
 
 
 def _ends(sizes: np.ndarray) -> np.ndarray:
@@ -104,14 +105,14 @@ def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:
 
     That of :func:`scipy.stats.kruskal`, which takes long for many groups; `groups` are codes.
     """
-    number = np.bincount(groups)
-    number, n = number[number > 0], len(values)
-    if len(number) < 2 or values.min() == values.max():
+    sizes = np.bincount(groups)
+    sizes, n = sizes[sizes > 0], len(values)
+    if len(sizes) < 2 or values.min() == values.max():
         return math.nan
     ranks = rankdata(values)
     sums = np.bincount(groups, ranks)[np.unique(groups)]
-    h = 12 / (n * (n + 1)) * float((sums**2 / number).sum()) - 3 * (n + 1)
-    return float(chi2.sf(h / tiecorrect(ranks), len(number) - 1))
+    h = 12 / (n * (n + 1)) * float((sums**2 / sizes).sum()) - 3 * (n + 1)
+    return float(chi2.sf(h / tiecorrect(ranks), len(sizes) - 1))
 
 
 # What a subject needs to have two halves, by layout: all templates of a square matrix.
