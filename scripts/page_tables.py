@@ -192,7 +192,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 def filled(page: str) -> str:
     """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
     tables = {"variables": variables, "names": names, "versions": versions}
-    mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
+    mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
     page = region.sub(

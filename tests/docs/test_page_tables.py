@@ -46,3 +46,10 @@ def test_every_study_has_a_heading():
 def test_every_plot_is_in_the_gallery():
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     assert [name for name in PLOTS if f"be.plot.{name}(" not in page] == []
+
+
+def test_a_new_mark_gets_its_table_at_once():
+    page = "### Zoo\n\n<!-- variables: studies.zoo.results.ZOO -->\n\n### Next\n"
+    once = page_tables.filled(page)
+    assert "-->\n\n|" in once and "|\n\n### Next\n" in once
+    assert page_tables.filled(once) == once
