@@ -311,6 +311,7 @@ def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, ti
         be.tally(scores, points=True, client=client)
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_given_up(monkeypatch):
     monkeypatch.setattr("bioeval.evaluation.blocks.cluster.LOST", 0.2)
     options = {"processes": False, "dashboard_address": "127.0.0.1:0"}

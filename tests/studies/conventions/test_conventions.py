@@ -193,6 +193,7 @@ def test_what_is_not_supported_is_named():
     assert "mean_ap" in be.conventions(drawn(2, "probe-against-gallery"))
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, capsys):
     file = tmp_path / "s.npz"
     be.save(drawn(5), file)

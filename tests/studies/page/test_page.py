@@ -246,6 +246,7 @@ def test_sentences_say_what_was_not_estimated(tree, tmp_path):
     assert "Rates for new people were not estimated" in text
 
 
+@pytest.mark.slow
 def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, tmp_path):
     study = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1).assign(far_mean=0.02)
     other = be.Scores(np.asarray(scores.values) ** 2, scores.probe_labels)

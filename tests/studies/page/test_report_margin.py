@@ -47,6 +47,7 @@ def test_the_page_says_what_is_equivalent(inside):
     assert "equivalent within" not in seen(inside / "b.html")
 
 
+@pytest.mark.slow
 def test_the_first_system_is_compared_with_the_others(inside):
     """Without a margin it would be the best."""
     words = ["report", "bad.npz", "old.npz", "new.npz", "--out", "a.html"]

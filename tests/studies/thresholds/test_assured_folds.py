@@ -222,6 +222,7 @@ far = 0.1
 """
 
 
+@pytest.mark.slow
 def test_a_card_says_what_is_assured(scores, tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + "assure = 0.9\n")
     card = protocol.load(tmp_path / "mine.toml")
@@ -280,6 +281,7 @@ def test_wrong_use_is_one_line(tmp_path, monkeypatch, capsys, words, says):
     assert "\n" not in error
 
 
+@pytest.mark.slow
 def test_a_checkpoint_changes_no_bit(scores, tmp_path):
     people = scores.probe_labels
     gallery = np.flatnonzero(people < 25)[::2]
