@@ -63,7 +63,7 @@ def along(dim: str, *names: str) -> Needs:
 class View:
     """How the results of a study are shown: by blocks, or by a class of its own."""
 
-    tasks: tuple[str, ...]  # with one of which the attribute `task` begins
+    tasks: tuple[str, ...]  # beginnings of the attribute `task` of its results
     home: str
     name: str = "blocks"  # of the function that yields blocks, or of the class
     dim: str = ""  # or a dimension that only these results have

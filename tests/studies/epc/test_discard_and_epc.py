@@ -231,3 +231,9 @@ def test_epc_without_a_class_is_not_defined(scores):
     assert "no genuine attempt in the development set" in ds.attrs["warnings"]
     ds = be.epc(scores, alone, alphas=[0.5])
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
+
+
+def test_progress_that_cannot_be_called_is_refused():
+    scores = be.simulate(6, 3)
+    with pytest.raises(be.DataError, match="progress"):
+        be.epc(scores, scores, progress=np.array([True]))
