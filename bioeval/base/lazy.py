@@ -22,6 +22,8 @@ _IMPORT = r"^from (\S+) import (\([^)]*\)|.*)$"
 _OTHER_NAME = r"^(\w+) = (\w+)$"
 #: Where the names begin that studies offer; ``scripts/stub`` writes them.
 OF_STUDIES = "# Of the studies"
+#: Where the names begin that studies use, and that are not public.
+TOOLKIT = "# For studies"
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -44,20 +46,24 @@ def lazy_names(
     ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. `former` has
     the new name of one that was renamed, the place of one that is in a module alone, or says what
     does the work of one that was removed. Where more names are `offered`, those of the stub below
-    its line :data:`OF_STUDIES` are for type checkers alone.
+    its line :data:`OF_STUDIES` are for type checkers alone. Those below its line :data:`TOOLKIT`
+    are there, and not listed.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
 
     @functools.cache
     def own() -> Offered:
-        stub = loader.get_data(f"{spec.origin}i").decode()
-        stub = stub.partition(OF_STUDIES)[0] if offered else stub
-        homes = {
-            name: home
-            for home, names in re.findall(_IMPORT, stub, re.MULTILINE)
-            for name in re.findall(r"(\w+) as ", names)
-        }
-        return Offered(homes, dict(re.findall(_OTHER_NAME, stub, re.MULTILINE)), {})
+        public = stub().partition(TOOLKIT)[0]
+        return Offered(_homes(public), dict(re.findall(_OTHER_NAME, public, re.MULTILINE)), {})
+
+    @functools.cache
+    def stub() -> str:
+        text = loader.get_data(f"{spec.origin}i").decode()
+        return text.partition(OF_STUDIES)[0] if offered else text
+
+    @functools.cache
+    def of_toolkit() -> dict[str, str]:
+        return _homes(stub().partition(TOOLKIT)[2])
 
     @functools.cache
     def known() -> Offered:
@@ -70,7 +76,7 @@ def lazy_names(
     def of_name(name: str) -> Any:
         if name == "__all__":
             return sorted(known().homes)
-        home = own().homes.get(name)
+        home = own().homes.get(name) or of_toolkit().get(name)
         if home is None and name.startswith("__"):
             raise AttributeError(f"{package} has no {name!r}")
         home = home or known().homes.get(name)
@@ -88,6 +94,15 @@ def lazy_names(
         return value
 
     return of_name, names
+
+
+def _homes(stub: str) -> dict[str, str]:
+    """Return the module of each name that a stub imports."""
+    return {
+        name: home
+        for home, names in re.findall(_IMPORT, stub, re.MULTILINE)
+        for name in re.findall(r"(\w+) as ", names)
+    }
 
 
 def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:

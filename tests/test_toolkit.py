@@ -1,0 +1,103 @@
+"""What studies use of the core: names of its packages, each declared in a stub.
+
+``pytest --all tests/test_toolkit.py -s`` prints the figures and the names by package.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow  # in scripts/lint
+
+PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
+
+#: Modules that studies import by their own name: a door loads no package.
+MODULES = {"bioeval.base.study"}
+
+#: Imports of a module inside a package, names, and places: they only fall.
+DEEP, NAMES, PLACES = 2_970, 740, 140
+
+
+def imports(path: Path) -> Iterator[tuple[int, str, str]]:
+    """(line, place, name) of all that a file imports of bioeval, late and for type checkers too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bioeval."):
+            yield from ((node.lineno, str(node.module), alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, x.name, "") for x in node.names if "bioeval" in x.name)
+
+
+def of_core() -> Iterator[tuple[str, str, str]]:
+    """(where, place, name) of all that studies import of the core."""
+    for path in sorted(PACKAGE.glob("studies/*/*.py")):
+        for line, place, name in imports(path):
+            if not place.startswith("bioeval.studies."):
+                yield f"{path.relative_to(PACKAGE.parent)}:{line}", place, name
+
+
+def stub_of(place: str) -> Path:
+    return PACKAGE.parent.joinpath(*place.split("."), "__init__.pyi")
+
+
+def declared(place: str) -> set[str]:
+    """The names that the stub of a package imports."""
+    stub = stub_of(place)
+    if not stub.exists():
+        return set()
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {alias.asname for node in found for alias in node.names if alias.asname}
+
+
+def test_studies_import_from_packages_alone():
+    deep = [
+        f"{where} {place}.{name}"
+        for where, place, name in of_core()
+        if place not in MODULES and not stub_of(place).exists()
+    ]
+    print(f"\nimports of modules inside packages: {len(deep)} (at most {DEEP})", end="")
+    assert len(deep) <= DEEP, "\n".join(deep)
+
+
+def test_studies_use_what_stubs_declare():
+    undeclared = [
+        f"{where} {place}.{name}"
+        for where, place, name in of_core()
+        if place not in MODULES and stub_of(place).exists() and name not in declared(place)
+    ]
+    assert not undeclared, "\n".join(undeclared)
+
+
+def test_the_toolkit_can_be_known():
+    names = defaultdict(set)
+    for _, place, name in of_core():
+        names[place].add(name)
+    for place in sorted(names):
+        print(f"\n{place} ({len(names[place])}):", *sorted(names[place]), end="")
+    count = sum(map(len, names.values()))
+    print(f"\nnames: {count} (at most {NAMES}), places: {len(names)} (at most {PLACES})", end="")
+    assert count <= NAMES
+    assert len(names) <= PLACES
+
+
+PUBLIC = {"bioeval.partition", "bioeval.stats", "bioeval.plot", "bioeval.datasets"}
+FACES = [
+    ".".join(stub.relative_to(PACKAGE.parent).parent.parts)
+    for stub in sorted(PACKAGE.glob("*/**/__init__.pyi"))
+]
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_stub_tells_the_truth(face):
+    """Each name that it declares is there; of a package without public names, a study uses it."""
+    for name in declared(face):
+        getattr(importlib.import_module(face), name)
+    if face not in PUBLIC:
+        unused = declared(face) - {name for _, place, name in of_core() if place == face}
+        assert not unused, f"no study uses {unused} of {face}"
