@@ -3,7 +3,7 @@
 from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
-    calls={"check_data": ("check_data",)},
+    calls={"check_data": ("check_data",), "check_tracks": ("check_tracks",)},
     other_names={"check": "check_data"},
     commands=(
         Subcommand(

@@ -16,7 +16,6 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
-from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.attempted import attempted
@@ -27,6 +26,7 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
+from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.studies.check.kernel import (
     FAILED,
     FARTHEST,

@@ -18,8 +18,8 @@ from bioeval.cli.study_command import StudyCommand, as_columns
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
-    from bioeval.results.findings import DataCheck
     from bioeval.scores.matrix import Scores
+    from bioeval.studies.check.findings import DataCheck
 
 
 class Findings(MoreOutputs):
@@ -106,7 +106,7 @@ def command(
         from bioeval.views.tables.registry import table_of
 
         if tracks:
-            from bioeval.studies.tracking.check import check_tracks
+            from bioeval.studies.check.check_tracks import check_tracks
 
             run.stages("looking")
             found = check_tracks(data, second, columns=columns or "motchallenge")

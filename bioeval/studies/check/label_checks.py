@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import counted
-from bioeval.results.findings import Finding, listed
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
@@ -43,6 +42,7 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import medians_to, row_medians
+from bioeval.studies.check.findings import Finding, listed
 from bioeval.tallies.points import per_cent
 
 # Labels that stand for no person, in lower case.

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import printable
-from bioeval.results.findings import SEVERITIES, DataCheck
+from bioeval.studies.check.findings import SEVERITIES, DataCheck
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold", "ok": "dim"}
 

@@ -3,7 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
-    calls={"check": ("check_tracks",), "tracking": ("tracking",)},
+    calls={"tracking": ("tracking",)},
     commands=(
         Subcommand(
             "tracking",
