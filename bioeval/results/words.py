@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from bioeval.base.errors import printable
-from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.labels import NOT_ENROLLED
 
 NOT_DEFINED = "n/a"
@@ -19,14 +17,6 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     if digits == "fine":
         digits = ".2g" if 0 < rate < 0.001 else ".2f"
     return number(100 * rate, digits) + (unit if rate == rate else "")
-
-
-def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) -> str:
-    """Return a rate of a result in per cent, with its interval where there is one."""
-    names = [x for x in (name, f"{name}_low", f"{name}_high") if x in found]
-    value, *limits = (float(found[x] if i is None else found[x][i]) for x in names)
-    text = percent(value)
-    return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]" if limits else text
 
 
 def number(value: float, digits: str = ".4g") -> str:
@@ -43,46 +33,14 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
     return [number(value, f".{decimals}f") for value in values]
 
 
-def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list[Any]]:
-    """Return rows of a table with the thresholds of a column as text of equal decimals."""
-    texts = in_one_precision([float(row[column]) for row in rows], 6)
-    pairs = zip(rows, texts, strict=True)
-    return [[*row[:column], text, *row[column + 1 :]] for row, text in pairs]
-
-
 def p_value(value: float) -> str:
     """Return the p-value of a test."""
     return "< 0.0001" if value < 1e-4 else number(value, ".2g")
 
 
-def margin_in_words(
-    name: str, percent: bool, margin: float, not_worse: int, equivalent: int
-) -> str:
-    """Return in words by how much the first of two systems may be worse; empty without a margin."""
-    if math.isnan(margin):
-        return ""
-    size = f"{100 * margin:g} pp" if percent else f"{margin:g}"
-    if equivalent:
-        return f"equivalent within {size}"
-    if not_worse:
-        return f"{name} is not worse by more than {size}"
-    return f"{name} may be worse by more than {size}"
-
-
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
     return "" if value is None else _whole_or(value, ".6g")
-
-
-def threshold_to_install(value: float, kind: str) -> str:
-    """Return a threshold with six digits that accepts no score that the threshold rejects."""
-    return threshold_text(float(stricter(value, kind)) if math.isfinite(value) else value)
-
-
-def stricter(value: float, kind: str) -> Decimal:
-    """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
-    rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
-    return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
 
 
 def _whole_or(value: float, digits: str) -> str:

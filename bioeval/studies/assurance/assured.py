@@ -26,7 +26,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import people_with_pairs
-from bioeval.results.words import threshold_text, threshold_to_install
+from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -44,6 +44,7 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
     shares_to_settle,
 )
+from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.thresholds import require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates

@@ -22,7 +22,6 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
-from bioeval.results.words import margin_in_words
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -522,7 +521,9 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
     if found.margins is not None and measure.supported:
         margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
         if equivalent or found.better[i] <= 0:  # the better system is not worse
-            shown = margin_in_words(names[0], measure.scalar.percent, margin, not_worse, equivalent)
+            shown = _margin_in_words(
+                names[0], measure.scalar.percent, margin, not_worse, equivalent
+            )
         if (equivalent or not_worse) and not (found.better[i] or found.same[i]):
             return shown
     return "; ".join(filter(None, [_difference_verdict(found, i, names), weak, shown]))
@@ -707,3 +708,17 @@ def holm(p: np.ndarray) -> np.ndarray:
     factor = len(order) - np.arange(len(order))
     out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factor))
     return out
+
+
+def _margin_in_words(
+    name: str, percent: bool, margin: float, not_worse: int, equivalent: int
+) -> str:
+    """Return in words by how much the first of two systems may be worse; empty without a margin."""
+    if math.isnan(margin):
+        return ""
+    size = f"{100 * margin:g} pp" if percent else f"{margin:g}"
+    if equivalent:
+        return f"equivalent within {size}"
+    if not_worse:
+        return f"{name} is not worse by more than {size}"
+    return f"{name} may be worse by more than {size}"

@@ -21,7 +21,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build, rate
-from bioeval.results.words import percent, threshold_text, thresholds_in_one_precision
+from bioeval.results.words import percent, threshold_text
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -30,6 +30,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted
+from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.point_search import refine, take_second_passes
 from bioeval.tallies.second_pass import PointsWanted

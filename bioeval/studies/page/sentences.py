@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.results.words import threshold_to_install
+from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import LivePart, LiveState, PageItem, systems_of
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of

@@ -14,7 +14,7 @@ from typing import Any
 
 from bioeval.base import scalars
 from bioeval.base.scalars import Scalar
-from bioeval.results.words import stricter
+from bioeval.studies.assurance.words import stricter
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import PageItem
 

@@ -10,7 +10,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.results.words import threshold_to_install
+from bioeval.studies.assurance.words import threshold_to_install
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.cli.lazy_group import root
-from bioeval.results.words import threshold_to_install
+from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.thresholds.tables import StudyTable
 from bioeval.views.tables import plain
 

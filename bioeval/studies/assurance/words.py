@@ -1,0 +1,20 @@
+"""Thresholds to install, as text: rounded to the stricter side."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.results.words import threshold_text
+
+
+def threshold_to_install(value: float, kind: str) -> str:
+    """Return a threshold with six digits that accepts no score that the threshold rejects."""
+    return threshold_text(float(stricter(value, kind)) if math.isfinite(value) else value)
+
+
+def stricter(value: float, kind: str) -> Decimal:
+    """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
+    rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
+    return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
