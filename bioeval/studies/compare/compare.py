@@ -521,9 +521,7 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
     if found.margins is not None and measure.supported:
         margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
         if equivalent or found.better[i] <= 0:  # the better system is not worse
-            shown = _margin_in_words(
-                names[0], measure.scalar.percent, margin, not_worse, equivalent
-            )
+            shown = _margin_text(names[0], measure.scalar.percent, margin, not_worse, equivalent)
         if (equivalent or not_worse) and not (found.better[i] or found.same[i]):
             return shown
     return "; ".join(filter(None, [_difference_verdict(found, i, names), weak, shown]))
@@ -710,9 +708,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def _margin_in_words(
-    name: str, percent: bool, margin: float, not_worse: int, equivalent: int
-) -> str:
+def _margin_text(name: str, percent: bool, margin: float, not_worse: int, equivalent: int) -> str:
     """Return in words by how much the first of two systems may be worse; empty without a margin."""
     if math.isnan(margin):
         return ""

@@ -30,7 +30,7 @@ from bioeval.results.identification import (
     open_set_thresholds,
     role_of,
 )
-from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
+from bioeval.results.query_means import MatchCurve, QueryMean
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
@@ -38,6 +38,7 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
+from bioeval.studies.reid.matches import RetrievedSets, cut_warnings
 from bioeval.studies.reid.results import (
     GOM,
     GomOptions,

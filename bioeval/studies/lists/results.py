@@ -14,21 +14,19 @@ from bioeval.base.errors import DataError, ProtocolError, require_choice, subjec
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.variables import by_name, ends, picked
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import (
-    MatchCurve,
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.scores.labels import Codes
+from bioeval.scores.provenance import describe
+from bioeval.scores.top_k import TopKScores
+from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
+from bioeval.studies.reid.matches import (
     MatchLists,
-    QueryMean,
-    QueryMeasures,
     RankKOver,
     Unmatched,
     cut_warnings,
     interpolated_precision,
     match_sum,
 )
-from bioeval.scores.labels import Codes
-from bioeval.scores.provenance import describe
-from bioeval.scores.top_k import TopKScores
-from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.results import (
     _RANKED,
     RECALL_LEVELS,

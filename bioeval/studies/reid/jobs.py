@@ -17,7 +17,6 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
-from bioeval.results.query_means import MatchLists
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import (
     BlockReader,
@@ -34,6 +33,7 @@ from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
+from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range

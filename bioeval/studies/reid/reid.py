@@ -37,7 +37,7 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatched
+from bioeval.results.query_means import QueryMeasures
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
@@ -49,6 +49,7 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
+from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
 from bioeval.studies.reid.results import (
     GOM,
     REID,

@@ -18,13 +18,12 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import (
-    AP_FORMS,
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.studies.reid.counts import GomTally, ReidTally
+from bioeval.studies.reid.matches import (
+    ApForm,
     TENTHS,
-    MatchCurve,
     MatchLists,
-    QueryMean,
-    QueryMeasures,
     RankKOver,
     RetrievedSets,
     Unmatched,
@@ -38,7 +37,6 @@ from bioeval.results.query_means import (
     match_sum,
     ranks_of,
 )
-from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
@@ -87,7 +85,7 @@ class ReidOptions:
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
         require_choice("ties", self.ties, TIES)
-        require_choice("ap", self.ap, AP_FORMS)
+        require_choice("ap", self.ap, get_args(ApForm))
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
         require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
         if self.rank_k is not None:

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.kernels.shared_ranks import count_around
-from bioeval.results.query_means import MatchLists
 from bioeval.scores.blocks import Block
+from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob

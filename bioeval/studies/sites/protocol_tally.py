@@ -17,10 +17,10 @@ from bioeval.base.panels import panel
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
 from bioeval.results.identification import open_set_grid
-from bioeval.results.query_means import MatchLists
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
+from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.sites.folded import Folded, fold_identification, fold_verification
 from bioeval.studies.sites.gallery_parts import GalleryPart
 from bioeval.studies.sites.sharing import (

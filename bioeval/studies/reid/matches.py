@@ -1,0 +1,269 @@
+"""The matches of each query from near to far, and the measures of their ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from bioeval.base.scalars import MeanOverQueries
+from bioeval.results.query_means import QueryMean
+from bioeval.tallies.identification_job import place_weights
+
+ApForm = Literal["sum", "trapezoid", "tied-once"]
+
+#: A query without a match in any mean; the divisor of the average precision of a cut list.
+Unmatched = Literal["skip", "zero"]
+RankKOver = Literal["positives", "smaller"]
+
+#: Recall levels of interpolated precision are 0, 1/10 ... 1.
+TENTHS = 10
+
+
+@dataclass
+class MatchLists:
+    """The matches of each query, from near to far.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (m + 1,)
+        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    distance : float64 array
+        Of each match; equal ones are ordered by their column.
+    closer, tied, before : int64 arrays
+        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
+        column of the gallery.
+    """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query."""
+        return np.diff(self.starts)
+
+    @property
+    def query(self) -> np.ndarray:
+        """The query of each match."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The place of each match among the matches of its query, from 1."""
+        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
+        """Concatenate the queries of all parts."""
+        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            np.concatenate([[0], *starts]).astype(np.int64),
+            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
+        )
+
+
+def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the rank of each match under pessimistic, optimistic or stable ties."""
+    behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+    return lists.order + lists.closer + behind
+
+
+def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
+    """Return the sum over the matches of each query; NaN where it has none."""
+    sums = np.bincount(lists.query, values, minlength=len(lists.counts))
+    return np.where(lists.counts > 0, sums, np.nan)
+
+
+def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
+    """Return the average precision of each query; NaN where it has no match.
+
+    With ``P(k)`` the precision at rank ``k``, the form ``"sum"`` is the mean of ``P`` at the
+    matches; ``"trapezoid"`` the mean of ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; and
+    ``"tied-once"`` the mean of the precision of all that is not farther than the match: equal
+    scores are one threshold, whatever `ties` says.
+    """
+    order = lists.order
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if form == "tied-once":
+            _, within = _equal_runs(lists)
+            precision = within / (within + lists.closer + lists.tied)
+        else:
+            rank = ranks_of(lists, ties)
+            precision = order / rank
+            if form == "trapezoid":
+                earlier = np.where(rank > 1, (order - 1) / np.maximum(rank - 1, 1), 1.0)
+                precision = (earlier + precision) / 2
+        return per_query(lists, precision) / lists.counts
+
+
+def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of the first and the last match tied with each match."""
+    order = lists.order
+    new = order == 1
+    new[1:] |= lists.distance[1:] != lists.distance[:-1]
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1
+    run = np.cumsum(new) - 1
+    return order[first[run]], order[last[run]]
+
+
+def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the interpolated precision of each query at each recall level, NaN without a match.
+
+    That is the largest precision at this recall or beyond. The recall of the ``i``-th of ``h``
+    matches is ``i / h``, compared with the level exactly; the precision is largest at a match.
+    """
+    some = lists.counts > 0
+    first, count = lists.starts[:-1][some], lists.counts[some]
+    precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
+    out = np.full((len(some), TENTHS + 1), np.nan)
+    for tenth in range(TENTHS + 1):
+        needed = np.maximum(-(-tenth * count // TENTHS), 1)
+        runs = np.column_stack([first + needed - 1, first + count])
+        out[some, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
+    return out
+
+
+def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
+    """Return the average precision of lists cut at a rank.
+
+    The denominator `over` is ``"positives"``, the number of matches of the query, or
+    ``"smaller"``, the smaller of that number and the cut.
+    """
+    rank = ranks_of(lists, ties)
+    inside = np.where(rank <= rank_k, lists.order / rank, 0.0)
+    counts = lists.counts if over == "positives" else np.minimum(lists.counts, rank_k)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return per_query(lists, inside) / counts
+
+
+def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
+    """Return a warning if a query has more `matches` than fit into a list cut at a rank."""
+    beyond = int((matches > rank_k).sum())
+    if over == "smaller" or not beyond:
+        return []
+    return [
+        f"{beyond} of {len(matches)} queries have more matches in the gallery than the {rank_k} "
+        "places of a cut list: even a perfect list has a rank-K average precision below 1"
+    ]
+
+
+def match_sum(lists: MatchLists, ties: str, scalar: MeanOverQueries) -> np.ndarray:
+    """Return a measure of each query that is a sum over its matches; NaN without one."""
+    if scalar.of_match is None:
+        raise TypeError(f"{scalar.name} is not a sum over the matches of a query")
+    number = lists.counts[lists.query]
+    return per_query(lists, scalar.of_match(lists.order, ranks_of(lists, ties), number))
+
+
+def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of the first match of each query that has one."""
+    chosen = np.flatnonzero(lists.counts > 0)
+    first = lists.starts[chosen]
+    best = np.repeat(lists.distance[first], lists.counts[chosen])
+    mates_tied = np.bincount(lists.query[lists.distance == best], minlength=len(lists.counts))
+    index, rank, weight = place_weights(
+        lists.closer[first], lists.tied[first], lists.before[first], mates_tied[chosen], ties
+    )
+    return chosen[index], rank, weight
+
+
+def match_places(
+    lists: MatchLists, ties: str, max_rank: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of all matches up to a rank.
+
+    Under expected ties a match is with equal chance at each place of the entries as close as it.
+    """
+    if ties != "expected":
+        rank = ranks_of(lists, ties)
+        kept = rank <= max_rank
+        return lists.query[kept], rank[kept], np.ones(np.count_nonzero(kept))
+    first, last = _equal_runs(lists)
+    before, tied = lists.closer + first - 1, lists.tied + last - first + 1
+    times = np.clip(max_rank - before, 0, tied)
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + before, times) + place,
+        np.repeat(1.0 / tied, times),
+    )
+
+
+def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank among non-matches, ``1 / h``) of all ``h`` matches of each query.
+
+    Under expected ties a match is with equal chance at each place among the non-matches exactly
+    as close.
+    """
+    weight = 1.0 / np.repeat(lists.counts, lists.counts)
+    if ties != "expected":
+        behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+        return lists.query, 1 + lists.closer + behind, weight
+    times = lists.tied + 1
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + lists.closer, times) + place,
+        np.repeat(weight / times, times),
+    )
+
+
+class RetrievedSets:
+    """Entries that each query retrieves within each threshold, ``d <= tau``.
+
+    Parameters
+    ----------
+    matches : MatchLists
+    retrieved : int64 array, shape (queries, t)
+        Gallery entries within each threshold, matches included.
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    """
+
+    def __init__(self, matches: MatchLists, retrieved: np.ndarray, thresholds: np.ndarray):
+        self.matches, self.retrieved = matches, retrieved
+        self.positives = matches.counts[:, None].astype(np.float64)
+        self._within = np.searchsorted(thresholds, matches.distance)
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of weights of the matches that each query retrieves, (queries, t)."""
+        shape = self.retrieved.shape
+        inside = self._within < shape[1]
+        flat = self.matches.query[inside] * shape[1] + self._within[inside]
+        found = np.bincount(flat, weights[inside], minlength=shape[0] * shape[1])
+        return found.reshape(shape).cumsum(axis=1)
+
+    @cached_property
+    def hits(self) -> np.ndarray:
+        """The number of matches that each query retrieves, shape (queries, t), as floats."""
+        return np.rint(self.sums(np.ones(len(self.matches.distance))))
+
+    def measures(self, counted: np.ndarray) -> dict[str, QueryMean]:
+        """Return precision, recall and F1 as means over the counted queries.
+
+        Precision is 0 where nothing is retrieved. A query without a match has 0.
+        """
+        hits, found = self.hits, self.matches.counts > 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = {
+                "precision": np.where(self.retrieved > 0, hits / self.retrieved, 0.0),
+                "recall": hits / self.positives,
+                "f1": 2 * hits / (self.retrieved + self.positives),
+            }
+        query = np.flatnonzero(found)
+        return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+
+    def micro_f1(self) -> np.ndarray:
+        """Return F1 of the entries of all queries together, with unmatched queries."""
+        whole = self.retrieved.sum(axis=0) + self.positives.sum()
+        with np.errstate(invalid="ignore"):
+            return 2 * self.hits.sum(axis=0) / whole
