@@ -32,14 +32,14 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import about_attrs, along, build
-from bioeval.results.identification import ImpostorProbes, Unmated, impostor_probes
+from bioeval.results.identification import Unmated
 from bioeval.results.words import in_one_precision
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
@@ -337,7 +337,7 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     unit = "multi" if tally.rank_unit == "subject" else "single"
     fusion = tally.fusion if unit == "multi" else "min"
     searches = {
-        "selectivity_non_mated": impostor_probes(tally, found.attrs["impostors"]),
+        "selectivity_non_mated": tally.impostor_probes(found.attrs["impostors"]),
         "selectivity_mated": np.flatnonzero(tally.mates > 0),
     }
     counted: dict[bytes, AttemptsWithin] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -65,13 +65,14 @@ class TaskPlanner:
         self, task: OpenSet | ClosedSet, drawn: DrawnGalleries | None = None
     ) -> TaskPlan:
         """Return the plan of identification, in `drawn` galleries if given."""
-        from bioeval.results.identification import IMPOSTORS, UNMATED
+        from bioeval.results.identification import UNMATED
+        from bioeval.tallies.counts import ImpostorProbes
 
         require_choice("ties", task.ties, TIES)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         options: dict[str, Any]
         if isinstance(task, OpenSet):
-            require_choice("impostors", task.impostors, IMPOSTORS)
+            require_choice("impostors", task.impostors, get_args(ImpostorProbes))
             require_values(self.reader.scores, "open-set identification")
             options = {"impostors": task.impostors, "far_targets": self.far_targets}
         else:

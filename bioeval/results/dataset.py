@@ -174,23 +174,6 @@ def _of_subjects(about: Provenance) -> list[str]:
     return []
 
 
-def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -> tuple[int, str]:
-    """Return the number of ranks to report, and a note if it is less than the attainable ones.
-
-    These are as many as the `longest` candidate list has; all are reported where `thresholds`, the
-    number of thresholds for each rank, times ranks is within the `limit`.
-    """
-    longest = max(1, longest)
-    if max_rank is not None:
-        return max_rank, ""
-    if longest * thresholds <= limit or longest <= 100:
-        return longest, ""
-    return 100, (
-        f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
-        f"{limit:,} values; give `max_rank` for another number"
-    )
-
-
 #: What another version of xarray may raise where private names differ.
 _DIFFERENT = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 

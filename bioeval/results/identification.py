@@ -13,7 +13,8 @@ import xarray as xr
 from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, max_ranks, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
+from bioeval.results.point_bounds import bounds_between
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
@@ -40,8 +41,27 @@ from bioeval.tallies.thresholds import (
 Unmated = Literal["auto", "raise", "skip"]
 UNMATED: tuple[Unmated, ...] = get_args(Unmated)
 
-# Largest gallery of which every rank is reported.
-RANK_LIMIT = 1_000_000
+# Largest gallery of which every rank is reported; values of DIR(t, k), thresholds x ranks, up to
+# which every attainable rank is.
+RANK_LIMIT, DIR_LIMIT = 1_000_000, 2_000_000
+
+
+def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[int, str]:
+    """Return the number of ranks to report, and a note if it is less than the attainable ones.
+
+    These are as many as the `longest` candidate list has; all are reported where their values, at
+    each of the `thresholds` where there are any, are within the limit.
+    """
+    longest, limit = max(1, longest), DIR_LIMIT if thresholds else RANK_LIMIT
+    thresholds = thresholds or 1
+    if max_rank is not None:
+        return max_rank, ""
+    if longest * thresholds <= limit or longest <= 100:
+        return longest, ""
+    return 100, (
+        f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
+        f"{limit:,} values; give `max_rank` for another number"
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,21 @@ class ClosedSetCounts:
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
     ranks: np.ndarray | None = None  # by default 1 ... r
+
+    def require_mated(self, layout: str, unmated: str, first: int) -> None:
+        """Raise :class:`ProtocolError` where probes without a mate may not be skipped.
+
+        `first` is the first of these probes.
+        """
+        require_choice("unmated", unmated, UNMATED)
+        allowed = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
+        if self.skipped and not allowed:
+            raise ProtocolError(
+                "closed-set identification requires that every probe is enrolled, but "
+                f"{self.skipped} of {self.attempts + self.skipped} probes have no usable mate, the "
+                f"first is probe {first}; {Argument('unmated', 'skip')} leaves them out and counts "
+                "them, or use open_set"
+            )
 
     def scalars(self, about: Provenance) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
@@ -84,18 +119,6 @@ class ClosedSetCounts:
         return build(variables, CLOSED_SET, labels, attrs)
 
 
-def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
-    """Raise :class:`ProtocolError` where probes without a mate may not be skipped."""
-    require_choice("unmated", unmated, UNMATED)
-    all_against_all = layout == "all-against-all"
-    if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
-        raise ProtocolError(
-            "closed-set identification requires that every probe is enrolled, but "
-            f"{skipped} of {probes} probes have no usable mate, the first is probe {first}; "
-            f"{Argument('unmated', 'skip')} leaves them out and counts them, or use open_set"
-        )
-
-
 def closed_set_dataset(
     tally: IdentificationTally,
     *,
@@ -118,17 +141,18 @@ def closed_set_counts(
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
     first = int(np.argmin(has_mate)) if skipped else -1
-    require_mated(tally.about.layout, unmated, skipped, len(has_mate), first)
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
-    count, note = max_ranks(longest, 1, max_rank, RANK_LIMIT)
+    count, note = max_ranks(longest, max_rank)
     kept = ranks <= count
     at = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
         at = at.astype(np.int64)
     tied = np.int64((tally.tied[chosen] > 0).sum())
-    return ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied), note
+    counts = ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied)
+    counts.require_mated(tally.about.layout, unmated, first)
+    return counts, note
 
 
 @dataclass(frozen=True)
@@ -209,47 +233,30 @@ class OpenSetPoints:
             threshold[i] = np.where(counted, loosest, none)
         return dir_, threshold
 
+    def detected_at(self, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
+        """Return the genuine attempts accepted at each threshold and exactly at each rank."""
+        rows, repeats = self.detected_rows(grid, ranks, whole=whole)
+        return np.repeat(rows, repeats, axis=0)
 
-ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
-IMPOSTORS: tuple[ImpostorProbes, ...] = get_args(ImpostorProbes)
+    def detected_rows(
+        self, grid: np.ndarray, ranks: int, *, whole: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the different rows of :meth:`detected_at`, and of how many thresholds each is."""
+        # A probe is detected from the first threshold that is not below its mate's distance.
+        first = np.searchsorted(grid, self.mate)
+        kept = (first < len(grid)) & (self.ranks <= ranks)
+        steps = np.zeros(len(grid) + 1, dtype=bool)
+        steps[[0, -1]] = steps[first[kept]] = True
+        row = np.cumsum(steps) - 1
+        flat = row[first[kept]] * ranks + self.ranks[kept] - 1
+        weights = None if whole else self.weights[kept]  # whole ones are all 1
+        number = int(row[-1])
+        found = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
+        return np.cumsum(found, axis=0, out=found), np.diff(np.flatnonzero(steps))
+
 
 # Points at FAR targets are found for all ranks together up to this many.
 FEW_RANKS = 100
-
-# DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
-DIR_LIMIT = 2_000_000
-
-
-def impostor_role(tally: IdentificationTally, impostors: str) -> str:
-    """Return the impostor probes of a tally by name: ``"auto"`` resolved, as :func:`role_of`."""
-    return role_of(tally.about.layout, impostors, bool(tally.enrolled.all()))
-
-
-def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
-    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment.
-
-    All-against-all, each probe is one, enrolled when it is seen or not.
-    """
-    require_choice("impostors", impostors, IMPOSTORS)
-    if layout == "all-against-all":
-        return "leave-subject-out" if all_enrolled else "both"
-    if impostors != "auto":
-        return impostors
-    return "leave-subject-out" if all_enrolled else "unenrolled"
-
-
-def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
-    """Return the probes that make an impostor attempt."""
-    return of_role(tally.others > 0, tally.enrolled, role)
-
-
-def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
-    """Return the probes of a role, of those that have a usable non-mate."""
-    if role == "unenrolled":
-        usable = usable & ~enrolled
-    elif role == "leave-subject-out":
-        usable = usable & enrolled
-    return np.nonzero(usable)[0]
 
 
 @dataclass(frozen=True)
@@ -298,7 +305,30 @@ class OpenSetAttempts:
             variables["impostor_subjects"] = (), np.int64(others.get(impostors, everyone))
         return Scalars(variables, {"far_target": far_targets})
 
-    def warnings(self, remarks: list[str]) -> list[str]:
+    def attrs(
+        self,
+        about: Provenance,
+        options: Mapping[str, Any],
+        notes: Iterable[str],
+        remarks: list[str],
+    ) -> dict[str, str | int | float]:
+        """Return the attributes of a result, with the subjects in the gallery of each search.
+
+        `options` say how it was evaluated, with ``impostors`` resolved; of the warnings, `remarks`
+        are made only where there are attempts of both classes.
+        """
+        warnings = [*notes, *self._warnings(remarks)]
+        genuine = about.gallery_subjects  # 0 if unknown
+        sizes = {"unenrolled": genuine, "leave-subject-out": genuine - 1}
+        impostor = sizes.get(options["impostors"], f"{genuine - 1} or {genuine}")
+        return {
+            **about_attrs(about, "open-set identification", warnings),
+            **options,
+            "genuine_gallery_subjects": genuine,
+            "impostor_gallery_subjects": impostor if genuine else 0,
+        }
+
+    def _warnings(self, remarks: list[str]) -> list[str]:
         """Return warnings about the attempts; `remarks` where both classes have some."""
         found = []
         if not self.genuine:
@@ -382,38 +412,37 @@ class OpenSetCounts:
             return curves, grid
         return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 
+    def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
+        """Return bounds of the operating points, of which only these rates are known.
 
-def open_set_result(
-    counts: OpenSetCounts,
-    points: Variables,
-    far_targets: np.ndarray,
-    about: Provenance,
-    options: Mapping[str, Any],
-    notes: Iterable[str],
-    remarks: list[str],
-) -> xr.Dataset:
-    """Return open-set identification as a dataset, for one gallery or expected over many.
+        `every` is the number of genuine attempts at each rank or better at any threshold.
+        """
+        genuine = self.attempts.genuine
+        far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
+        low, high, *dir_at_far = bounds_between(far, dir_, rate(every, genuine), far_targets)
+        per_target = ("far_target", "rank")
+        return {
+            "eer_at_least": ((), low),
+            "eer_at_most": ((), high),
+            "dir_at_far_at_least": (per_target, dir_at_far[0]),
+            "dir_at_far_at_most": (per_target, dir_at_far[1]),
+        }
 
-    Parameters
-    ----------
-    points : dict
-        Variables of the operating points.
-    options : mapping
-        Attributes that say how it was evaluated, with ``impostors`` resolved.
-    notes, remarks
-        Warnings; `remarks` only where there are attempts of both classes.
-    """
-    attempts = counts.attempts
-    curves, grid = counts.curves(about.kind)
-    scalars = attempts.scalars(about, options["impostors"], far_targets, points)
-    attrs = about_attrs(about, "open-set identification", [*notes, *attempts.warnings(remarks)])
-    attrs |= {
-        **options,
-        "genuine_gallery_subjects": about.gallery_subjects,
-        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, options["impostors"]),
-    }
-    coordinates = {"threshold": grid, "rank": counts.rank_numbers, **scalars.labels}
-    return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
+    def dataset(
+        self,
+        points: Variables,
+        far_targets: np.ndarray,
+        about: Provenance,
+        options: Mapping[str, Any],
+        notes: Iterable[str],
+        remarks: list[str],
+    ) -> xr.Dataset:
+        """Return the result with its operating `points`; the rest as for the attributes."""
+        curves, grid = self.curves(about.kind)
+        scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
+        attrs = self.attempts.attrs(about, options, notes, remarks)
+        coordinates = {"threshold": grid, "rank": self.rank_numbers, **scalars.labels}
+        return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 
 def open_set_dataset(
@@ -436,8 +465,8 @@ def open_set_dataset(
     found = _Searches(tally, ties, impostors)
     points, targets = found.points, check_far_targets(far_targets)
     grid = found.grid(check_thresholds(thresholds), targets, rows)
-    count, note = max_ranks(found.longest, len(grid), max_rank, DIR_LIMIT)
-    detected, repeats = _detected_at(points, grid, count, whole=ties != "expected")
+    count, note = max_ranks(found.longest, max_rank, len(grid))
+    detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
         attempts=found.attempts(),
@@ -458,17 +487,7 @@ def open_set_dataset(
     }
     remarks = support_warnings(targets, len(points.other), False, "DIR")
     variables = found.point_variables(targets, count)
-    return open_set_result(
-        counts, variables, targets, tally.about, options, filter(None, [note]), remarks
-    )
-
-
-def open_set_grid(
-    tally: IdentificationTally, thresholds: Any, impostors: str, ties: str, far_targets: np.ndarray
-) -> np.ndarray:
-    """Return the thresholds of the result of a tally, as increasing distances."""
-    found = _Searches(tally, ties, impostors)
-    return found.grid(check_thresholds(thresholds), far_targets)
+    return counts.dataset(variables, targets, tally.about, options, filter(None, [note]), remarks)
 
 
 def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
@@ -491,10 +510,10 @@ class _Searches:
 
     def __init__(self, tally: IdentificationTally, ties: str, impostors: str):
         self.tally = tally
-        self.role = impostor_role(tally, impostors)
+        self.role = tally.impostor_role(impostors)
         self.mated = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, self.mated, ties)
-        other = np.sort(tally.other[impostor_probes(tally, self.role)])
+        other = np.sort(tally.other[tally.impostor_probes(self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
         self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -555,37 +574,6 @@ class _Searches:
             "dir_at_far": (per_target, dir_at_far),
             "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
         }
-
-
-def detected_at(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
-    """Return the genuine attempts accepted at each threshold and exactly at each rank."""
-    rows, repeats = _detected_at(points, grid, ranks, whole=whole)
-    return np.repeat(rows, repeats, axis=0)
-
-
-def _detected_at(
-    points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different rows of :func:`detected_at`, and how many thresholds each is of."""
-    # A probe is detected from the first threshold that is not below its mate's distance.
-    first = np.searchsorted(grid, points.mate)
-    kept = (first < len(grid)) & (points.ranks <= ranks)
-    steps = np.zeros(len(grid) + 1, dtype=bool)
-    steps[[0, -1]] = steps[first[kept]] = True
-    row = np.cumsum(steps) - 1
-    flat = row[first[kept]] * ranks + points.ranks[kept] - 1
-    weights = None if whole else points.weights[kept]  # whole ones are all 1
-    number = int(row[-1])
-    found = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
-    return np.cumsum(found, axis=0, out=found), np.diff(np.flatnonzero(steps))
-
-
-def impostor_gallery(subjects: int, role: str) -> int | str:
-    """Return the number of gallery subjects in a non-mated search; 0 if unknown."""
-    if not subjects:
-        return 0
-    sizes: dict[str, int] = {"unenrolled": subjects, "leave-subject-out": subjects - 1}
-    return sizes.get(role, f"{subjects - 1} or {subjects}")
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -4,22 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.results.dataset import Variables
-
-
-def open_set_bounds(
-    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
-) -> Variables:
-    """Return the bounds of :func:`bounds_between` as variables of open-set identification."""
-    low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
-    per_target = ("far_target", "rank")
-    return {
-        "eer_at_least": ((), low),
-        "eer_at_most": ((), high),
-        "dir_at_far_at_least": (per_target, dir_low),
-        "dir_at_far_at_most": (per_target, dir_high),
-    }
-
 
 def bounds_between(
     far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray

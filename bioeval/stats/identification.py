@@ -17,7 +17,6 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import (
     ROOM,
@@ -239,7 +238,7 @@ class NewPeople:
             Hits(*own), Hits.joined(own, *_moved(tally, left_out, ties)), len(mated),
             by_person, len(mated) - by_person, sample_of(int((by_person > 0).sum())), options,
         )  # fmt: skip
-        others = impostor_probes(tally, impostor_role(tally, impostors))
+        others = tally.impostor_probes(tally.impostor_role(impostors))
         person, nearest = left_out.person[others], left_out.nearest[others]
         second = left_out.second[others]
         only = np.isnan(second)  # without that subject there is nobody to be taken for
@@ -579,7 +578,7 @@ def rank_one_decisions(
     probes, ranks, weights = rank_weights(tally, np.nonzero(tally.mates > 0)[0], ties)
     first = ranks <= 1
     hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
-    nearest = np.sort(tally.other[impostor_probes(tally, impostor_role(tally, impostors))])
+    nearest = np.sort(tally.other[tally.impostor_probes(tally.impostor_role(impostors))])
     far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
     within = np.zeros((len(targets), len(hits)))
     for i, target in enumerate(targets):
@@ -619,7 +618,7 @@ class _ProbeSubjects:
         probes, ranks, weights = rank_weights(tally, chosen, ties)
         self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
         genuine_of = np.bincount(person[chosen], minlength=n)
-        others = impostor_probes(tally, impostor_role(tally, impostors))
+        others = tally.impostor_probes(tally.impostor_role(impostors))
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
         impostor_of = np.bincount(person[others], minlength=n)

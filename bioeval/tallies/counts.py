@@ -10,11 +10,11 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import MergeError, require_choice
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.points import VerificationPoints
@@ -309,6 +309,31 @@ class VerificationTally:
         )
 
 
+ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
+
+
+def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
+    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment.
+
+    All-against-all, each probe is one, enrolled when it is seen or not.
+    """
+    require_choice("impostors", impostors, get_args(ImpostorProbes))
+    if layout == "all-against-all":
+        return "leave-subject-out" if all_enrolled else "both"
+    if impostors != "auto":
+        return impostors
+    return "leave-subject-out" if all_enrolled else "unenrolled"
+
+
+def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
+    """Return the probes of a role, of those that have a usable non-mate."""
+    if role == "unenrolled":
+        usable = usable & ~enrolled
+    elif role == "leave-subject-out":
+        usable = usable & enrolled
+    return np.nonzero(usable)[0]
+
+
 @dataclass
 class IdentificationTally:
     """Facts of each probe, for open-set and closed-set results.
@@ -334,6 +359,14 @@ class IdentificationTally:
     others: np.ndarray
     nearest_mate: np.ndarray
     nearest_other: np.ndarray
+
+    def impostor_role(self, impostors: str) -> str:
+        """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
+        return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
+
+    def impostor_probes(self, role: str) -> np.ndarray:
+        """Return the probes that make an impostor attempt."""
+        return of_role(self.others > 0, self.enrolled, role)
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Concatenate the probes of both."""

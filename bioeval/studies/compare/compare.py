@@ -20,7 +20,6 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
-from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
@@ -51,6 +50,7 @@ from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.counts import ImpostorProbes
 from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.verification_job import Templates

@@ -14,7 +14,6 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
-from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
@@ -211,7 +210,7 @@ class ComparedSystem:
         tally = self.tallies[-1]
         if self.scores.kind == "order" or not (tally.mates > 0).any():
             return 0
-        return len(impostor_probes(tally, impostor_role(tally, self.options.impostors)))
+        return len(tally.impostor_probes(tally.impostor_role(self.options.impostors)))
 
     @property
     def attempts(self) -> tuple[int, ...]:
@@ -385,7 +384,7 @@ def _searches_in_another_order(
     first, second = a.tallies[-1], b.tallies[-1]
     own = (a.rank_one()[0] > ROUNDING) & (b.rank_one()[0] > ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
-    searches[impostor_probes(first, impostor_role(first, a.options.impostors))] = True
+    searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
     searches &= second.others > 0
     distinct = [np.unique(x.mate[own]) for x in (first, second)]
     mates = layers(first.mate[own], distinct[0]), layers(second.mate[own], distinct[1])

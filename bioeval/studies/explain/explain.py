@@ -14,9 +14,9 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
-from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import filled, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS
@@ -50,6 +50,7 @@ from bioeval.studies.explain.results import (
     amount_text,
     total,
 )
+from bioeval.tallies.counts import role_of
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
@@ -507,9 +508,7 @@ class RowExplainer:
                 f"{Argument('threshold')} as a number, or eer"
             )
         (tally,) = run_jobs(self.plan.reader, [job])
-        curves = ("thresholds", "max_rank")
-        given = {k: v for k, v in options.items() if k not in curves}
-        scalars = open_set_scalars(tally, **given).variables
+        scalars = TaskCounts(tally, options).scalars("open_set").variables
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"
         found = float(scalars["eer_threshold"][1])

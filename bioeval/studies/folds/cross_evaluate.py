@@ -39,7 +39,6 @@ from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, Predefi
 from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
-from bioeval.results.identification import ImpostorProbes
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -72,6 +71,7 @@ from bioeval.studies.folds.options import (
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.counts import ImpostorProbes
 from bioeval.tallies.identification_job import PlainTies, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule

@@ -19,12 +19,12 @@ from bioeval.base.errors import (
 from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition import ClaimSampler, Experiment
-from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.tallies.counts import ImpostorProbes, role_of
 from bioeval.tallies.identification_job import PLAIN_TIES
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.verification_job import TEMPLATES
@@ -159,7 +159,7 @@ class FoldOptions:
     def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the probes that are impostors; None for trained systems."""
         if isinstance(splitter, Experiment) and splitter.has_galleries:
-            require_choice("impostors", self.impostors, IMPOSTORS)
+            require_choice("impostors", self.impostors, get_args(ImpostorProbes))
             auto = self.impostors == "auto"
             return replace(self, impostors=splitter.impostors if auto else self.impostors)
         if scores is None:

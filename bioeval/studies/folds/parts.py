@@ -14,13 +14,13 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
 from bioeval.partition import DrawnClaims
-from bioeval.results.identification import OpenSetPoints, impostor_probes, of_role, role_of
+from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.tallies.counters import ImpostorBlock, gather
-from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.counts import IdentificationTally, of_role, role_of
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.point_search import ImpostorSweep, refine
@@ -377,7 +377,7 @@ class FoldSide:
         tally = self._ranked(options.rank_unit, options.fusion)
         chosen = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = rank_weights(tally, chosen, ties or options.ties)
-        other = tally.other[impostor_probes(tally, options.impostors)] if open_set else nothing
+        other = tally.other[tally.impostor_probes(options.impostors)] if open_set else nothing
         return Searched(
             tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),
             len(tally.mates) - len(chosen), len(self.reader.gallery.subjects),

@@ -23,10 +23,10 @@ from bioeval.evaluation.splits import (
     SplitSides,
     require_square,
 )
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.identification import ImpostorProbes, detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
@@ -36,7 +36,7 @@ from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.counts import ImpostorProbes, VerificationTally
 from bioeval.tallies.identification_job import (
     PLAIN_TIES,
     IdentificationJob,
@@ -275,7 +275,7 @@ class _Curves:
         reader, part = BlockReader(scores), self.part
         job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)
         (tally,) = run_jobs(reader, [job])
-        whole = open_set_dataset(tally, thresholds=count or 100, max_rank=1)
+        whole = TaskCounts(tally, {"thresholds": count or 100, "max_rank": 1}).dataset("open_set")
         return whole["threshold"].values
 
     def of(self, view: Scores | None, counted: PartAttempts, number: int) -> dict[str, np.ndarray]:
@@ -299,7 +299,7 @@ class _Curves:
         self.roles.add(role)
         points_of, grid = found.open_set(), to_internal(self.grid, self.kind)
         curves = {
-            "di": detected_at(points_of, grid, most, whole=whole),
+            "di": points_of.detected_at(grid, most, whole=whole),
             "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
         }
         if larger_is_closer(self.kind):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +10,10 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.dataset import max_ranks
-from bioeval.results.identification import (
-    DIR_LIMIT,
-    RANK_LIMIT,
-    closed_set_dataset,
-    open_set_dataset,
-)
+from bioeval.results.identification import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
@@ -56,8 +49,7 @@ class RandomGalleries:
         open_set = isinstance(task, OpenSet)
         grid = grid_over(reader, thresholds) if open_set else np.empty(0)
         subjects = len(reader.gallery.subjects)
-        room = (len(grid), task.max_rank, DIR_LIMIT) if open_set else (1, task.max_rank, RANK_LIMIT)
-        count, note = max_ranks(subjects, *room)
+        count, note = max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size
         return GalleryJob(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
 
@@ -83,15 +75,14 @@ class RandomGalleries:
         job, options = plan.job, dict(plan.options)
         note = options.pop("note")
         options |= {"max_rank": job.ranks, "ties": job.ties}
-        make: Callable[..., xr.Dataset] = closed_set_dataset
-        kind = job.reader.scores.kind
+        node, kind = "closed_set", job.reader.scores.kind
         if "impostors" in options:
-            make, grid = open_set_dataset, to_user(job.thresholds, kind)
+            node, grid = "open_set", to_user(job.thresholds, kind)
             options["thresholds"] = grid[::-1] if larger_is_closer(kind) else grid
         sampled = SampledJob(job.reader, self.drawn)
         (tallies,) = run_jobs(job.reader, [sampled], progress)
-        evaluate = partial(make, **options)
-        return sampled_dataset(tallies, evaluate, self.drawn, note, sampled.fewer_mates)
+        each = (TaskCounts(tally, options).dataset(node) for tally in tallies)
+        return sampled_dataset(tallies, each, self.drawn, note, sampled.fewer_mates)
 
     def verification(
         self, scores: Scores, templates: str, others: dict[str, Any], **options: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -17,8 +17,8 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
-from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
-from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, impostor_role
+from bioeval.results.dataset import about_attrs, build, rate, shown_ranks
+from bioeval.results.identification import max_ranks
 from bioeval.results.words import excluded, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
@@ -29,6 +29,7 @@ from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import grid_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
+from bioeval.tallies.counts import ImpostorProbes
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
@@ -72,9 +73,9 @@ def gallery_size_dataset(
     `shares` are the proportions of unenrolled probes.
     """
     about, grid = tally.ranks.about, tally.thresholds
-    role = impostor_role(tally.ranks, impostors)
+    role = tally.ranks.impostor_role(impostors)
     longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, len(sizes) * (len(grid) + 1), max_rank, DIR_LIMIT)
+    count, note = max_ranks(longest, max_rank, len(sizes) * (len(grid) + 1))
     model = Sizes(tally, ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
@@ -289,7 +290,7 @@ def gallery_size(
     """
     reader = BlockReader(scores)
     require_choice("ties", ties, TIES)
-    require_choice("impostors", impostors, IMPOSTORS)
+    require_choice("impostors", impostors, get_args(ImpostorProbes))
     shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
     if shares.ndim > 1:
         raise DataError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -26,8 +26,8 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, rate, shown_ranks
-from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
+from bioeval.results.dataset import about_attrs, build, decisions, rate, shown_ranks
+from bioeval.results.identification import max_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
@@ -46,6 +46,7 @@ from bioeval.studies.galleries.random_claims import (
 )
 from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, grid_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
+from bioeval.tallies.counts import ImpostorProbes, role_of
 from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.sweep import run_blocks
@@ -247,7 +248,7 @@ def gallery_templates(
     """
     drawn = parse_drawn("single", sampling, random_state)
     require_choice("ties", ties, TIES)
-    require_choice("impostors", impostors, IMPOSTORS)
+    require_choice("impostors", impostors, get_args(ImpostorProbes))
     check_max_rank(max_rank)
     targets, rule = check_far_targets(far_targets), _rule(threshold)
     reader = BlockReader(scores)
@@ -255,7 +256,7 @@ def gallery_templates(
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
     grid = grid_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
-    count, note = max_ranks(subjects, len(chosen) * (len(grid) + 1), max_rank, DIR_LIMIT)
+    count, note = max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
     inner = np.union1d(grid, grid_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values if rule.name == "far" else ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +12,12 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.task_counts import TaskCounts, noted
-from bioeval.results.dataset import Scalars, rate
+from bioeval.results.dataset import Scalars
 from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
     OpenSetCounts,
-    open_set_result,
-    require_mated,
-    role_of,
 )
-from bioeval.results.point_bounds import open_set_bounds
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
     ENROLLED,
@@ -30,7 +26,7 @@ from bioeval.studies.galleries.random_galleries import (
     UNENROLLED,
     GalleryTally,
 )
-from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.counts import IdentificationTally, role_of
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 if TYPE_CHECKING:
@@ -147,14 +143,14 @@ LEFT_OUT = ("eer_threshold", "threshold_at_far", "eer_low", "eer_high", "far_at_
 
 def sampled_dataset(
     tallies: list[IdentificationTally],
-    evaluate: Callable[[IdentificationTally], xr.Dataset],
+    each: Iterable[xr.Dataset],
     drawn: Drawn,
     note: str = "",
     fewer_mates: int = 0,
 ) -> xr.Dataset:
     """Return the means over sampled galleries, one tally each, with the spread between them.
 
-    The dataset is as `evaluate` makes it of one gallery, but each rate is the mean over galleries.
+    The dataset is as `each` of one gallery, but each rate is the mean over galleries.
     ``<name>_sd`` is the standard deviation between galleries (``ddof = 1``, NaN of one gallery),
     ``<name>_se`` the standard error of the mean: how far it may lie from the exact mean over all
     galleries. It says nothing about other probes or subjects. ``<name>_by_gallery`` holds the
@@ -164,8 +160,7 @@ def sampled_dataset(
     square: dict[str, np.ndarray] = {}
     curves: dict[str, list[np.ndarray]] = {}
     first: xr.Dataset | None = None
-    for count, tally in enumerate(tallies, 1):
-        one = evaluate(tally)
+    for count, one in enumerate(each, 1):
         first = one if first is None else first
         for name in one.data_vars:
             key, values = str(name), one[name].values.astype(np.float64)
@@ -217,10 +212,9 @@ def closed_set_expected(
     tally: GalleryTally, *, unmated: str = "auto", note: str = ""
 ) -> xr.Dataset:
     """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
-    probes = tally.genuine + tally.unmated
-    require_mated(tally.about.layout, unmated, tally.unmated, probes, tally.first_unmated)
     tied = tally.tied.values()[0, 0]
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
+    counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
     found = counts.dataset(tally.about, options, note)
     return with_fewer_mates(found, tally.fewer_mates, tally.genuine, tally.size)
@@ -258,12 +252,10 @@ def open_set_expected(
         non_targets_within=within[UNENROLLED].values(),
     )
     targets = check_far_targets(far_targets)
-    far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
-    whole = rate(every, tally.genuine)
-    points = open_set_bounds(far, dir_, whole, targets)
+    points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes = [note] if note else []
-    result = open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
+    result = counts.dataset(points, targets, about, options, notes, [NO_POINTS])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 
 

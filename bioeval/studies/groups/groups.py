@@ -39,7 +39,6 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import along, build
-from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import RULE_OF_30
 from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.arrays import FusionRule
@@ -63,6 +62,7 @@ from bioeval.tallies.by_subject import (
     codes_of_pairs,
     require_pair_subjects,
 )
+from bioeval.tallies.counts import ImpostorProbes
 from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent

@@ -25,10 +25,7 @@ from bioeval.results.identification import (
     OpenSetAttempts,
     OpenSetCounts,
     OpenSetPoints,
-    impostor_gallery,
-    of_role,
     open_set_thresholds,
-    role_of,
 )
 from bioeval.results.query_means import MatchCurve, QueryMean
 from bioeval.results.support import equal_error_variables, support_warnings
@@ -46,6 +43,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
+from bioeval.tallies.counts import of_role, role_of
 from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
 from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.thresholds import to_user
@@ -143,16 +141,14 @@ def open_set_of_lists(
         )
     notes += _bound_warnings(variables | fixed.variables, scores.depth)
     remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
-    attrs = about_attrs(about, "open-set identification", [*notes, *attempts.warnings(remarks)])
-    attrs |= {
+    options = {
         "rank_unit": task.rank_unit,
         "fusion": task.fusion,
         "ties": task.ties,
         "impostors": found.role,
         "depth": scores.depth,
-        "genuine_gallery_subjects": about.gallery_subjects,
-        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, found.role),
     }
+    attrs = attempts.attrs(about, options, notes, remarks)
     coordinates = {
         "threshold": grid,
         "rank": np.arange(1, count + 1),

@@ -21,8 +21,8 @@ from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
-    ApForm,
     TENTHS,
+    ApForm,
     MatchLists,
     RankKOver,
     RetrievedSets,

@@ -16,7 +16,6 @@ from bioeval.base.lazy import without
 from bioeval.base.panels import panel
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
-from bioeval.results.identification import open_set_grid
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
@@ -170,8 +169,10 @@ def fold_parts(
         ties = options["ties"]
         if given is None:
             own = parts.get("open_set", part).options
-            given = open_set_grid(tally, own.get("thresholds"), own.get("impostors", "auto"),
-                                  ties, far_targets)  # fmt: skip
+            keys = ("thresholds", "impostors")
+            own = {k: own[k] for k in keys if k in own} | {"ties": ties, "max_rank": 1}
+            opened = TaskCounts(tally, {**own, "far_targets": far_targets}).dataset("open_set")
+            given = np.sort(to_internal(opened["threshold"].values, tally.about.kind))
         key = (id(tally), ties)
         if key not in made:
             made[key] = fold_identification(tally, given, ranks, ties)

@@ -18,11 +18,8 @@ from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
     OpenSetCounts,
-    open_set_result,
-    require_mated,
-    role_of,
 )
-from bioeval.results.point_bounds import bounds_between, open_set_bounds
+from bioeval.results.point_bounds import bounds_between
 from bioeval.results.query_means import QueryMean
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
@@ -49,6 +46,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
     value_counts,
 )
+from bioeval.tallies.counts import role_of
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.thresholds import to_user
 
@@ -144,20 +142,18 @@ def folded_open_set(
     targets = check_far_targets(far_targets)
     points: Variables = {}
     if not tally.noise:
-        far, dir_ = rate(accepted, impostor), rate(identified, genuine)
-        points = open_set_bounds(far, dir_, rate(every, genuine), targets)
+        points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}
-    return open_set_result(counts, points, targets, about, options, _warnings(tally), [])
+    return counts.dataset(points, targets, about, options, _warnings(tally), [])
 
 
 def folded_closed_set(
     tally: FoldedIdentification, *, unmated: str = "auto", **others: Any
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    probes = tally.genuine + tally.unmated
-    require_mated(tally.about.layout, unmated, tally.unmated, probes, -1)
     table, genuine = _table(tally)
     counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
+    counts.require_mated(tally.about.layout, unmated, -1)
     note = "\n".join(x for x in _warnings(tally) if x != NO_POINTS)
     return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
@@ -17,12 +17,12 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
-from bioeval.results.identification import IMPOSTORS
 from bioeval.results.layouts import in_columns
 from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.counts import ImpostorProbes
 from bioeval.tallies.selections import (
     CELLS,
     MOST,
@@ -333,7 +333,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     return IdentificationRules(
         by_subject=tuple(job is not None and job.rank_unit == "subject" for job in units),
         ties_first=tuple(x == "pessimistic" for x in ties),
-        impostors=IMPOSTORS.index(impostors),
+        impostors=get_args(ImpostorProbes).index(impostors),
         ranks=(1, *(card.report.ranks or RANKS)),
     )
 

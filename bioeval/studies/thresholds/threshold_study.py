@@ -23,7 +23,6 @@ from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_sc
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.identification import impostor_probes
 from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
 from bioeval.results.support import (
     KIND_DOUBT,
@@ -713,7 +712,7 @@ class Searches:
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
-        self.unmated = impostor_probes(tally, "unenrolled")
+        self.unmated = tally.impostor_probes("unenrolled")
         self.other = tally.other[self.unmated]
 
     def shares(self) -> SearchShares:

@@ -29,7 +29,6 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, along, build
-from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
@@ -174,7 +173,7 @@ def _searches(
         name: np.stack([by_bin(codes[mated], count, w) for w in each], axis=1)
         for name, each in weights.items()
     }
-    others = impostor_probes(tally, impostor_role(tally, "auto"))
+    others = tally.impostor_probes(tally.impostor_role("auto"))
     accepted = is_accepted(tally.other[others], found.threshold)
     non_mated = by_bin(codes[others], count)
     fa = by_bin(codes[others], count, accepted)
