@@ -30,7 +30,7 @@ from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
-from bioeval.results.support import kind_doubt, warn_of_kind
+from bioeval.results.support import kind_doubt
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -212,7 +212,7 @@ def _summary_of_system(
         known = {"subjects": ((), 0), **found[node].variables}
         genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin))
+        kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)  # which warns
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 

@@ -15,7 +15,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.point_bounds import bounds_between
-from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
@@ -570,7 +570,7 @@ class _Searches:
         kind, per_target = self.tally.about.kind, ("far_target", "rank")
         dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
         return {
-            **equal_error_variables(self.equal_error, kind),
+            **self.equal_error.variables(kind),
             "dir_at_far": (per_target, dir_at_far),
             "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
         }

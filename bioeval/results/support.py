@@ -13,17 +13,10 @@ import numpy as np
 
 from bioeval.base.errors import BioevalWarning, counted
 from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, Scalar
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
-from bioeval.tallies.points import FAR_TARGETS, EqualError, per_cent
-from bioeval.tallies.thresholds import to_user
-
-#: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
-RULE_OF_3 = 3
-
-#: Rule of 30: with 30 errors a rate is known to within 30 % with 90 % confidence.
-RULE_OF_30 = 30
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.points import FAR_TARGETS, per_cent
 
 #: Attribute of results: the warning that labels or kind of the scores are doubtful.
 KIND_DOUBT = "kind_doubt"
@@ -32,50 +25,49 @@ KIND_DOUBT = "kind_doubt"
 MOST_ATTEMPTS = 2**63 - 1
 
 
-def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
-    """Return the EER, its threshold and bracket as variables without dimensions."""
-    return point_variables(((x, getattr(error, x.name)) for x in EQUAL_ERROR), kind)
+class RuleOf(int):
+    """How many errors must be expected at a rate, so that attempts or people support it."""
+
+    def supports(
+        self, target: float, attempts: float, people: ComparedPeople | None = None
+    ) -> bool:
+        """Whether attempts support a FAR target: pairs of people, where these are fewer."""
+        if people is not None:
+            attempts = min(attempts, people.pairs)
+        return not target > 0 or attempts >= self / float(target)  # infinity, no warning
+
+    def attempts_for(self, target: float) -> int:
+        """Return the impostor attempts that a FAR target needs, up to `MOST_ATTEMPTS`."""
+        wanted = self / float(target) * (1 - 1e-12)
+        return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
+
+    def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> str:
+        """Return in words what a FAR needs: people, or impostor pairs where these are fewer."""
+        if people is not None and people.pairs <= attempts:
+            return people.needed(self, far)
+        return f"{self.attempts_for(far):,} impostor pairs"
 
 
-def point_variables(
-    values: Iterable[tuple[Scalar, float]], kind: str
-) -> dict[str, tuple[tuple, float]]:
-    """Return scalars of the operating points as variables, thresholds in the user's units."""
-    return {
-        scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
-        for scalar, value in values
-    }
+#: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
+RULE_OF_3 = RuleOf(3)
 
-
-def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
-    """Whether the number of impostor attempts supports a FAR target, by the rule of 3."""
-    return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
+#: Rule of 30: with 30 errors a rate is known to within 30 % with 90 % confidence.
+RULE_OF_30 = RuleOf(30)
 
 
 def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
     """Say of each FAR target whether to show it: the default ones if they are supported."""
     usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
-    return [not usual or supported(x, attempts) for x in targets]
-
-
-def attempts_for(rule: int, target: float) -> int:
-    """Return the impostor attempts that a rule needs for a FAR target, up to `MOST_ATTEMPTS`."""
-    wanted = rule / float(target) * (1 - 1e-12)
-    return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
+    return [not usual or RULE_OF_3.supports(x, attempts) for x in targets]
 
 
 def people_with_pairs(pairs: int) -> int:
-    """Return the smallest number of people who form at least this number of pairs."""
-    n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    return n if n * (n - 1) // 2 >= pairs else n + 1
-
-
-def people_for(rule: int, far: float) -> int:
-    """Return how many people, all compared with each other, a rule needs for a FAR target.
+    """Return the smallest number of people who form at least this number of pairs.
 
     A pair of people counts once, however many templates it has.
     """
-    return people_with_pairs(attempts_for(rule, far))
+    n = (1 + math.isqrt(8 * pairs + 1)) // 2
+    return n if n * (n - 1) // 2 >= pairs else n + 1
 
 
 @dataclass(frozen=True)
@@ -96,6 +88,13 @@ class ComparedPeople:
         return cls(number, pairs_of_people(number, number, number))
 
     @classmethod
+    def of_tally(cls, tally: VerificationTally) -> ComparedPeople | None:
+        """Of the attempts of a tally; None where they are unknown."""
+        if tally.people is not None:
+            return cls.among(tally.people[0])
+        return cls.of_sides(tally.about.people)
+
+    @classmethod
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
         if are_pairs(scores):
@@ -109,9 +108,10 @@ class ComparedPeople:
     def __str__(self) -> str:
         return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"
 
-    def needed(self, rule: int, far: float) -> str:
+    def needed(self, rule: RuleOf, far: float) -> str:
         """Return in words what a rule needs: people, or pairs of them where people suffice."""
-        pairs, enough = attempts_for(rule, far), people_for(rule, far)
+        pairs = rule.attempts_for(far)
+        enough = people_with_pairs(pairs)
         if enough <= self.number:
             return f"{pairs:,} pairs of people"
         return f"{enough:,} people with {pairs:,} pairs"
@@ -123,21 +123,9 @@ class OnePersonEach(ComparedPeople):
     def __str__(self) -> str:
         return f"{self.number:,} people"
 
-    def needed(self, rule: int, far: float) -> str:
+    def needed(self, rule: RuleOf, far: float) -> str:
         """Return in words what a rule needs."""
-        return f"{attempts_for(rule, far):,} people"
-
-
-def pairs_that_count(attempts: float, people: ComparedPeople | None) -> float:
-    """Return what the rules of 3 and 30 count: pairs of people, or attempts where unknown."""
-    return attempts if people is None else min(attempts, people.pairs)
-
-
-def needed_for(rule: int, far: float, attempts: float, people: ComparedPeople | None) -> str:
-    """Return in words what a rule needs: people, or impostor pairs where these are fewer."""
-    if people is not None and people.pairs <= attempts:
-        return people.needed(rule, far)
-    return f"{attempts_for(rule, far):,} impostor pairs"
+        return f"{rule.attempts_for(far):,} people"
 
 
 def support_warnings(
@@ -160,18 +148,18 @@ def support_warnings(
     if chosen == "FRR":
         errors, role = "false rejects", "genuine"
         people = None if people is None else OnePersonEach(people.number, people.number)
-    found, independent = [], pairs_that_count(attempts, people)
+    found = []
     by_people = people if people is not None and people.pairs <= attempts else None
     for x in targets:
-        if supported(x, independent, RULE_OF_30):
+        if RULE_OF_30.supports(x, attempts, people):
             continue
-        rule = RULE_OF_30 if supported(x, independent) else RULE_OF_3
-        if not supported(x, attempts, 1):
+        rule = RULE_OF_30 if RULE_OF_3.supports(x, attempts, people) else RULE_OF_3
+        if not RuleOf(1).supports(x, attempts):
             why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
             why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
         elif rule == RULE_OF_3:
-            why = f"{attempts_for(rule, x):,} needed: rule of 3"
+            why = f"{rule.attempts_for(x):,} needed: rule of 3"
         else:
             why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
         found.append(f"{chosen} {per_cent(x)} ({why})")
@@ -231,30 +219,26 @@ def judge_kind(
     return "warning", f"{message}: no better than chance", remedy
 
 
-#: What is said instead of a threshold to install, where the kind or the labels are doubtful.
-NO_INSTALL = (
-    "No threshold to install: impostor scores are nearer than genuine scores. Mend the kind or the "
-    "labels as the warning says, and repeat."
-)
+def kind_doubt(
+    eer: float, kind: str, people: int, *, fused: bool = False, origin: str = "", system: str = ""
+) -> str:
+    """Return a doubt about scores near chance or below it; empty where there is none.
 
-
-def refuses_threshold(doubt: str) -> bool:
-    """Whether a doubt of the kind or the labels is so strong that no threshold is of use."""
-    return bool(doubt) and "near chance" not in doubt
-
-
-def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False, origin: str = "") -> str:
-    """Return a warning of scores near chance or below it; empty where there is no doubt."""
+    Where they are probably of the other kind, it is also a warning at the user's line.
+    """
     if kind == "order" or math.isnan(eer):
         return ""
     severity, message, remedy = judge_kind(eer, kind, people, fused=fused, origin=origin)
-    return "" if severity == "ok" else f"{message}; {remedy}"
+    if severity == "ok":
+        return ""
+    doubt = f"{system}: {message}; {remedy}" if system else f"{message}; {remedy}"
+    if _WRONG_KIND in doubt:
+        _warn_user(doubt)
+    return doubt
 
 
-def warn_of_kind(doubt: str) -> None:
-    """Issue a warning at the caller's line if scores are probably of the other kind."""
-    if _WRONG_KIND not in doubt:
-        return
+def _warn_user(doubt: str) -> None:
+    """Issue a warning at the line that called bioeval."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
         level, frame = level + 1, frame.f_back

@@ -15,16 +15,13 @@ from bioeval.results.dataset import Scalars, Variables, about_attrs, build, deci
 from bioeval.results.support import (
     KIND_DOUBT,
     ComparedPeople,
-    equal_error_variables,
     kind_doubt,
-    point_variables,
     support_warnings,
-    warn_of_kind,
 )
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.points import VerificationPoints, point_variables
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 if TYPE_CHECKING:
@@ -164,7 +161,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if impostor:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
-            people = compared_people(tally)
+            people = ComparedPeople.of_tally(tally)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
             pairs = genuine / 2 if symmetric else genuine
             warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
@@ -175,7 +172,6 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             fused=tally.templates == "multi",
             origin=tally.about.origin,
         )
-        warn_of_kind(doubt)
         warnings += [doubt] if doubt else []
         if bounds:
             warnings.append(
@@ -210,13 +206,6 @@ def _people(tally: VerificationTally) -> int:
     return min(len(tally.genuine), subjects or len(tally.genuine))
 
 
-def compared_people(tally: VerificationTally) -> ComparedPeople | None:
-    """Return the people of the attempts, and the pairs of them; None where they are unknown."""
-    if tally.people is not None:
-        return ComparedPeople.among(tally.people[0])
-    return ComparedPeople.of_sides(tally.about.people)
-
-
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
     return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
@@ -229,7 +218,7 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Va
     """
     over, cost = ("far_target",), ("cost",)
     variables: Variables = {
-        **equal_error_variables(points.equal_error, kind),
+        **points.equal_error.variables(kind),
         **point_variables(
             (
                 (x, points.optima.get(x.name, np.nan))

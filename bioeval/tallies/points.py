@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.scalars import EQUAL_ERROR, Scalar
+from bioeval.tallies.thresholds import to_user
 
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
@@ -146,6 +148,20 @@ class EqualError:
     frr_at_eer: float = np.nan
     eer_low: float = np.nan
     eer_high: float = np.nan
+
+    def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
+        """Return the EER, its threshold and bracket as variables without dimensions."""
+        return point_variables(((x, getattr(self, x.name)) for x in EQUAL_ERROR), kind)
+
+
+def point_variables(
+    values: Iterable[tuple[Scalar, float]], kind: str
+) -> dict[str, tuple[tuple, float]]:
+    """Return scalars of the operating points as variables, thresholds in the user's units."""
+    return {
+        scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
+        for scalar, value in values
+    }
 
 
 def equal_error(curve: ErrorCurve) -> EqualError:

@@ -18,3 +18,15 @@ def stricter(value: float, kind: str) -> Decimal:
     """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
     rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
     return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
+
+
+#: What is said instead of a threshold to install, where the kind or the labels are doubtful.
+NO_INSTALL = (
+    "No threshold to install: impostor scores are nearer than genuine scores. Mend the kind or the "
+    "labels as the warning says, and repeat."
+)
+
+
+def refuses_threshold(doubt: str) -> bool:
+    """Whether a doubt of the kind or the labels is so strong that no threshold is of use."""
+    return bool(doubt) and "near chance" not in doubt

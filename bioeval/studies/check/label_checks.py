@@ -31,9 +31,6 @@ from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
     ComparedPeople,
-    needed_for,
-    pairs_that_count,
-    supported,
 )
 from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader
@@ -328,17 +325,15 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     named = are_pairs(scores) or scores._labelled
     subjects = len(scores.subjects) if named else 0
     people = ComparedPeople.of_scores(scores)
-    pairs = pairs_that_count(impostors, people)
     made = counted(impostors, "impostor pairs")
     message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
-    short = [x for x in far_targets if x > 0 and not supported(x, pairs)]
-    rough = [
-        x for x in far_targets if x > 0 and x not in short and not supported(x, pairs, RULE_OF_30)
-    ]
+    short = [x for x in far_targets if not RULE_OF_3.supports(x, impostors, people)]
+    weak = [x for x in far_targets if not RULE_OF_30.supports(x, impostors, people)]
+    rough = [x for x in weak if x not in short]
     remedy = "see bioeval sample-size"
     if short or rough:
         rule, least = (RULE_OF_3, min(short)) if short else (RULE_OF_30, min(rough))
-        wanted = needed_for(rule, least, impostors, people)
+        wanted = rule.needed(least, impostors, people)
         remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
     if short:
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"

@@ -20,7 +20,7 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
-from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
+from bioeval.results.support import KIND_DOUBT, kind_doubt
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -445,11 +445,9 @@ def _dataset(
             if measure.label == "EER":
                 fused = first.details.get("templates") == "multi"
                 eer = float(measure.values[row, 0])
-                doubt = kind_doubt(
-                    eer, system.scores.kind, people, fused=fused, origin=system.scores._origin
-                )
-                warn_of_kind(f"{name}: {doubt}")
-                doubts += [f"{name}: {doubt}"] if doubt else []
+                kind, origin = system.scores.kind, system.scores._origin
+                doubt = kind_doubt(eer, kind, people, fused=fused, origin=origin, system=name)
+                doubts += [doubt] if doubt else []
     warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])

@@ -15,8 +15,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
 from bioeval.results.query_means import QueryMean
-from bioeval.results.support import RULE_OF_30, support_warnings, supported
-from bioeval.results.verification import compared_people
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, ComparedPeople, support_warnings
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
@@ -232,7 +231,7 @@ class ComparedSystem:
         """Warnings of the targets that the attempts do not support."""
         found = []
         if self.verification is not None and self.impostors:
-            people = compared_people(self.tallies[0])
+            people = ComparedPeople.of_tally(self.tallies[0])
             found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR", people)
             found += support_warnings(
                 self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
@@ -370,7 +369,7 @@ def identification_measures(
 def _support(target: float, made: Sequence[float]) -> tuple[bool, bool]:
     """Return whether the attempts of both systems support a FAR target, and whether weakly."""
     attempts = min(filter(None, made), default=np.inf)
-    return supported(target, attempts), not supported(target, attempts, RULE_OF_30)
+    return RULE_OF_3.supports(target, attempts), not RULE_OF_30.supports(target, attempts)
 
 
 def _searches_in_another_order(

@@ -28,7 +28,6 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import about_attrs, build, decisions, rate, shown_ranks
 from bioeval.results.identification import max_ranks
-from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
@@ -497,7 +496,7 @@ def drawn_verification(
         **decisions(genuine - fr, genuine, fa, impostor),
         "fr": (("threshold",), fr),
         "frr": (("threshold",), rate(fr, genuine)),
-        **equal_error_variables(points.equal_error, kind),
+        **points.equal_error.variables(kind),
         "frr_at_far": (("far_target",), points.frr_at_far),
         "threshold_at_far": (("far_target",), to_user(points.threshold_at_far, kind)),
         "genuine_attempts": genuine,

@@ -28,7 +28,7 @@ from bioeval.results.identification import (
     open_set_thresholds,
 )
 from bioeval.results.query_means import MatchCurve, QueryMean
-from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.results.support import support_warnings
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores
@@ -337,7 +337,7 @@ class _ListedSearches:
         free = np.minimum.accumulate(free)
         error = latest.equal_error()
         if np.isnan(error.eer) or self._crossing(latest) < free[0]:
-            exact |= equal_error_variables(error, self.kind)
+            exact |= error.variables(self.kind)
         else:
             ends = self._error_bounds(mate, rank, low, high)
             exact |= {f"eer_at_{x}": ((), y) for x, y in zip(("least", "most"), ends, strict=True)}

@@ -14,9 +14,6 @@ from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
     ComparedPeople,
-    needed_for,
-    pairs_that_count,
-    supported,
 )
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
@@ -428,11 +425,10 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
     if np.isnan(expected) or not target > 0:
         return ""
     attempts = expected / target * (1 + 1e-12)
-    pairs = pairs_that_count(attempts, people)
-    if supported(target, pairs, RULE_OF_30):
+    if RULE_OF_30.supports(target, attempts, people):
         return ""
-    rule = RULE_OF_30 if supported(target, pairs) else RULE_OF_3
-    needed = needed_for(rule, target, attempts, people)
+    rule = RULE_OF_30 if RULE_OF_3.supports(target, attempts, people) else RULE_OF_3
+    needed = rule.needed(target, attempts, people)
     if rule == RULE_OF_30:
         return f"weak: {needed} are needed (rule of 30)"
     if expected >= 1:

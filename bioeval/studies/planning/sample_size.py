@@ -21,7 +21,7 @@ from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, people_with_pairs
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -429,7 +429,7 @@ def _trials(rate: float, confidence: float) -> dict[int, int]:
     """Return the independent trials that the rules of 3 and 30 require."""
     return {
         RULE_OF_3: trials_without_error(rate, confidence),
-        RULE_OF_30: attempts_for(RULE_OF_30, rate),
+        RULE_OF_30: RULE_OF_30.attempts_for(rate),
     }
 
 

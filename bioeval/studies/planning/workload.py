@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
@@ -19,7 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_for
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, people_with_pairs
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -317,7 +317,7 @@ def _variables(
     tested = {
         f"subjects_rule_of_{rule}": np.array(
             [
-                _people_tested(rule, float(x), pairs and event == EVENTS[0])
+                _people_tested(rule.attempts_for, float(x), pairs and event == EVENTS[0])
                 for event, x in zip(EVENTS, known[:, 0], strict=True)
             ]
         )
@@ -350,11 +350,15 @@ def _variables(
     }
 
 
-def _people_tested(rule: int, rate: float, pairs: bool) -> float:
-    """Return how many people a test of a rate needs; NaN of a rate of 0 or unknown."""
+def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> float:
+    """Return how many people a test of a rate needs; NaN of a rate of 0 or unknown.
+
+    `needed` gives its attempts.
+    """
     if not rate > 0:
         return math.nan
-    return float(people_for(rule, rate) if pairs else attempts_for(rule, rate))
+    attempts = needed(rate)
+    return float(people_with_pairs(attempts) if pairs else attempts)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:

@@ -18,7 +18,6 @@ from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.layouts import in_columns
-from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
@@ -105,7 +104,7 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
         "tied": ((), counts.of("open_tied")),
         "target_probes": ((), enrolled),
         "non_target_probes": ((), counts.probes - enrolled),
-        **equal_error_variables(points.equal_error, kind),
+        **points.equal_error.variables(kind),
         "dir_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, np.multiply.outer(searches, targets)),

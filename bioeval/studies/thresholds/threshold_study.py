@@ -26,18 +26,11 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
 from bioeval.results.support import (
     KIND_DOUBT,
-    NO_INSTALL,
     RULE_OF_3,
     RULE_OF_30,
     ComparedPeople,
-    attempts_for,
     kind_doubt,
-    needed_for,
-    pairs_that_count,
     people_with_pairs,
-    refuses_threshold,
-    supported,
-    warn_of_kind,
 )
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
@@ -54,6 +47,7 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.assurance.promise import AssuranceRule
+from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -350,7 +344,6 @@ def study_threshold(
     if doubt := counts.doubt(scores, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
-        warn_of_kind(doubt)
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     reach, few = _reach(counts, rule)
@@ -598,7 +591,7 @@ def _needed(counts: _Counts, rule: Rule) -> Variables:
     there = int(_that_count(counts, rule.name))
     pairs = rule.name == "far" and counts.shares is None
     for least in (RULE_OF_3, RULE_OF_30):
-        wanted = attempts_for(least, rule.values[0])
+        wanted = least.attempts_for(rule.values[0])
         if counts.subjects:
             found[f"subjects_for_{least}"] = people_with_pairs(wanted) if pairs else wanted
         if rule.name == "far":
@@ -639,13 +632,13 @@ def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
         (RULE_OF_3, f"the data cannot show {{}}: even without a {error} {{}} would be needed"),
         (RULE_OF_30, f"the threshold is uncertain: {{}} with 30 {error}s expected needs {{}}"),
     ):
-        if supported(target, there, least):
+        if least.supports(target, there):
             continue
-        needed = f"{attempts_for(least, target):,} people"
+        needed = f"{least.attempts_for(target):,} people"
         if counts.shares is not None:
             needed += " who are not enrolled"
         elif rate == "far":
-            needed = needed_for(least, target, counts.independent, counts.compared)
+            needed = least.needed(target, counts.independent, counts.compared)
         said = said.format(f"{rate.upper()} {per_cent(target)}", needed) + f" (rule of {least})"
         return (said, "") if least == RULE_OF_3 else ("", said)
     return "", ""
@@ -662,7 +655,9 @@ def _that_count(counts: _Counts, rate: str) -> float:
     """Return what the rules count: of a FAR of verification, pairs of people; else people."""
     if rate == "frr" or counts.shares is not None:
         return counts.subjects
-    return pairs_that_count(counts.independent, counts.compared)
+    if counts.compared is None:
+        return counts.independent
+    return min(counts.independent, counts.compared.pairs)
 
 
 def searches_of_people(scores: Scores) -> Scores:
