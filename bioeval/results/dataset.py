@@ -93,12 +93,15 @@ def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: variables[name] for name in FIRST if name in variables}, **variables}
 
 
-def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
-    """Return the ranks to show: those given, or `RANKS`, that the results reach.
+def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
+    """Return the ranks to show: those given, or `RANKS`.
 
-    The first rank where they reach none of them.
+    Of these the ones that are `there`, in results; the first rank there if none is.
     """
-    return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
+    ranks = [*(ranks or RANKS)]
+    if there is None:
+        return ranks
+    return [rank for rank in ranks if rank in there] or [*there[:1]]
 
 
 def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:

@@ -51,10 +51,12 @@ def over_folds(rate: Name) -> Name:
     return Name(f"{rate.long_name}{_ALL}", rate.units, rate.iso)
 
 
-def of_statistic(rate: Name, key: str) -> Name:
-    """Describe one statistic of a rate over folds."""
-    words = f"{rate.long_name}; {OVER_FOLDS[key]}"
-    return Name(words, "folds" if key == "folds" else rate.units, rate.iso)
+def statistics_of(rate: Name) -> dict[str, Name]:
+    """Describe each statistic of a rate over folds."""
+    return {
+        key: Name(f"{rate.long_name}; {words}", "folds" if key == "folds" else rate.units, rate.iso)
+        for key, words in OVER_FOLDS.items()
+    }
 
 
 def summarised(
@@ -145,10 +147,10 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
             continue  # a rate of the test part alone
         said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
         words = f"{'on the training part: ' * bool(part)}{said['long_name'].removesuffix(_ALL)}"
-        for key in OVER_FOLDS:
+        for key, about in statistics_of(Name(words, said["units"])).items():
             if key == "pooled" and rate in _NOT_POOLED:
                 continue
-            own, about = values[f"{part}{key}"], of_statistic(Name(words, said["units"]), key)
+            own = values[f"{part}{key}"]
             own = own.astype(np.int64) if key == "folds" else own
             found[f"{part}{rate}_{key}"] = xr.Variable(
                 dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True

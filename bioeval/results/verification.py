@@ -19,10 +19,9 @@ from bioeval.results.support import (
     support_warnings,
 )
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints, point_variables
-from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
+from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
     from bioeval.tallies.kept_points import Bounds
@@ -39,24 +38,6 @@ UNKNOWN = {
     "zero_frr": ("zero_frr",),
     "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *_OPTIMA),
 }
-
-
-def grid_of(tally: VerificationTally) -> np.ndarray:
-    """Return the thresholds of a tally, as increasing distances."""
-    impostor, genuine = tally.impostor, tally.genuine
-    if tally.given is not None:
-        return tally.given.thresholds
-    finite = genuine[np.isfinite(genuine)].astype(np.float64)
-    ranges = [impostor.range]
-    exponents = [impostor.exponent] if len(impostor.counts) else []
-    if len(finite):
-        ranges.append((float(finite[0]), float(finite[-1])))
-        exponents.append(cell_exponent(*ranges[-1]))
-    exponent = joint_exponent(max(exponents, default=0), ranges)
-    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
-    positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
-    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
 
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
@@ -87,18 +68,11 @@ def _scalars(
     }
     if points is None:
         return Scalars(variables, {})
-    labels = labels_of(points)
     unknown = {x for name in bounds for x in UNKNOWN.get(name, (name, f"{name}_threshold"))}
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
-    found = point_scalars(points, tally.about.kind, _independent(tally, points))
+    found, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
     return Scalars(variables | {k: v for k, v in found.items() if k not in unknown}, labels)
-
-
-def labels_of(points: VerificationPoints) -> dict[str, np.ndarray]:
-    """Return the labels of operating points over a dimension; FRR targets only where given."""
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
-    return labels | ({"frr_target": points.frr_target} if len(points.frr_target) else {})
 
 
 def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
@@ -117,7 +91,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     over the impostor attempts. A rate without attempts is NaN.
     """
     points, bounds = _points_of(tally)
-    thresholds = grid_of(tally)
+    thresholds = tally.grid()
     genuine, impostor = len(tally.genuine), tally.impostor.total
     fa = (tally.given or tally.impostor).at_most(thresholds)
     if points is not None:
@@ -135,10 +109,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if unenrolled is not None:
             accepted = accepted[::-1]
     over = ("threshold",)
-    variables = {
-        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
-        **_scalars(tally, points, bounds).variables,
-    }
+    scalars = _scalars(tally, points, bounds)
+    variables = {**decisions(ga, genuine, fa, impostor, RATES_OF["task"]), **scalars.variables}
     if unenrolled is not None:
         variables |= {
             "far_unenrolled": (over, rate(accepted, len(unenrolled))),
@@ -157,7 +129,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     coordinates = {"threshold": thresholds}
     if points is not None:
-        coordinates |= {k: x for k, x in labels_of(points).items() if k != "cost"}
+        coordinates |= {k: x for k, x in scalars.labels.items() if k != "cost"}
         if impostor:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
@@ -211,8 +183,8 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
 
 
-def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Variables:
-    """Return the operating points as variables.
+def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:
+    """Return the operating points.
 
     Those of several partitions are arrays over them, as are the `independent` impostor attempts.
     """
@@ -238,7 +210,9 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Va
         "cost_miss": (cost, points.costs[:, 1]),
         "cost_false_accept": (cost, points.costs[:, 2]),
     }
+    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
     if len(points.frr_target):
+        labels["frr_target"] = points.frr_target
         variables["far_at_frr"] = ("frr_target",), points.far_at_frr
         variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
     if not len(points.costs) or not points.every_score:
@@ -247,4 +221,4 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Va
         del variables["impostor_pairs"]
     if not points.every_score:
         variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
-    return variables
+    return Scalars(variables, labels)

@@ -48,19 +48,21 @@ def _whole_or(value: float, digits: str) -> str:
     return str(int(value)) if whole else number(value, digits)
 
 
-def excluded(attrs: Mapping[Any, Any]) -> str:
-    """Return in words the comparisons left out by metadata; empty without any."""
+def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return in words the comparisons left out by metadata; empty without any.
+
+    `each` has the attributes of results by system, whose names are given where these differ.
+    """
+    said = {name: _excluded(attrs) for name, attrs in each.items()}
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())
+
+
+def _excluded(attrs: Mapping[Any, Any]) -> str:
     names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
     said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
     found = [f"genuine pairs of {' or '.join(said)}"] if said else []
     if NOT_ENROLLED in names:
         found.append("templates that are not enrolled when the probe is seen")
     return "; ".join(found)
-
-
-def excluded_by_system(each: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return the comparisons left out, with the names of systems where they differ."""
-    said = {name: excluded(attrs) for name, attrs in each.items()}
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())

@@ -16,8 +16,9 @@ import numpy as np
 
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
+from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
 from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, with_infinities
 
 # Most scores that a tally of some scores keeps of each task, and that a merged one does.
 KEPT, KEPT_MERGED = 1 << 20, 1 << 24
@@ -281,6 +282,23 @@ class VerificationTally:
     kept: KeptScores | None = None  # impostor scores around the operating points
     missed: tuple[int, int] = (0, 0)  # genuine and impostor attempts that no threshold accepts
     attempts: str = ""  # metadata column whose values make transactions
+
+    def grid(self) -> np.ndarray:
+        """Return the thresholds of the result, as increasing distances."""
+        impostor, genuine = self.impostor, self.genuine
+        if self.given is not None:
+            return self.given.thresholds
+        finite = genuine[np.isfinite(genuine)].astype(np.float64)
+        ranges = [impostor.range]
+        exponents = [impostor.exponent] if len(impostor.counts) else []
+        if len(finite):
+            ranges.append((float(finite[0]), float(finite[-1])))
+            exponents.append(cell_exponent(*ranges[-1]))
+        exponent = joint_exponent(max(exponents, default=0), ranges)
+        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
+        positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
+        return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; kind and thresholds must be the same.

@@ -18,7 +18,6 @@ from bioeval.base.random import seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.dataset import Variables, rate
-from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
@@ -159,7 +158,7 @@ class ClassCounts:
         """Return the thresholds of the result: with those of points, unless they are given."""
         own = [] if given else [self.points.thresholds, [at]]
         more = np.concatenate([np.empty(0), *own])
-        return np.union1d(grid_of(self.found.tally), more[np.isfinite(more)])
+        return np.union1d(self.found.tally.grid(), more[np.isfinite(more)])
 
     def ga(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the genuine attempts accepted; NaN rejects all."""

@@ -29,7 +29,7 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
-from bioeval.results.words import excluded_by_system, number
+from bioeval.results.words import excluded, number
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -417,8 +417,8 @@ def blocks(found: Found) -> Iterator[Block]:
         genuine, impostor = (int(ds[f"{x}_attempts"]) for x in ("genuine", "impostor"))
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
-    excluded = excluded_by_system({name: ds.attrs for name, ds in found.items()})
-    yield FactList([*facts, ("Excluded", excluded)], indented=True)
+    left_out = excluded({name: ds.attrs for name, ds in found.items()})
+    yield FactList([*facts, ("Excluded", left_out)], indented=True)
     yield Sentence()
     ratios = any("cllr" in ds for ds in found.values())
     rows = [

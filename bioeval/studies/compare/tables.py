@@ -15,7 +15,7 @@ from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT
-from bioeval.results.words import excluded_by_system
+from bioeval.results.words import excluded
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
 from bioeval.views.tables.layout import (
@@ -99,7 +99,7 @@ class ComparisonTable:
         identifies = any(str(x).startswith("DIR") for x in self.dataset["measure"].values)
         yield "Data", f"{attrs['layout']}, {people}"
         each = {str(attrs[f"system_{x}"]): {"exclude": attrs[f"exclude_{x}"]} for x in "ab"}
-        if text := excluded_by_system(each):
+        if text := excluded(each):
             yield "Excluded", text
         if self._searched:
             yield "Tasks", f"re-identification, {attrs['convention']}"
@@ -214,7 +214,7 @@ class SideBySideTable:
             chosen = f"{first.attrs['threshold_rule_in_words']}, {first.attrs['chosen_on']}"
             yield "Threshold", translate(chosen)
             yield "Folds", counted(sizes["repeat"] * sizes["fold"], "folds")
-        if text := excluded_by_system({name: ds.attrs for name, ds in self.found.items()}):
+        if text := excluded({name: ds.attrs for name, ds in self.found.items()}):
             yield "Excluded", text
         fused = list(self.found.values())[-1]
         yield "Fused", str(fused.attrs["origin"])

@@ -27,7 +27,6 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.verification import grid_of
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -270,7 +269,7 @@ class _Curves:
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
         if self.part.task == "verification":
-            grid = to_user(grid_of(self._verified(scores, count)), self.kind)
+            grid = to_user(self._verified(scores, count).grid(), self.kind)
             return grid[::-1] if larger_is_closer(self.kind) else grid
         reader, part = BlockReader(scores), self.part
         job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)

@@ -22,7 +22,7 @@ from bioeval.base.scalars import (
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised
+from bioeval.results.layouts import OVER_FOLDS, SCHEMA, over_folds, summarised
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
@@ -105,7 +105,7 @@ class AssuredFold:
         return not self.found.reason
 
 
-PARTS = ("", TRAINING)
+PARTS = ("", "train_")
 
 INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
@@ -393,7 +393,7 @@ def dims_of_point(name: str) -> tuple[str, ...]:
 
 def _part_of(name: str) -> tuple[str, str]:
     """Return what the name of a rate has before it if it is of training parts, and the rate."""
-    rate = name.removeprefix(TRAINING)
+    rate = name.removeprefix("train_")
     return name.removesuffix(rate), rate
 
 

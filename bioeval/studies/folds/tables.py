@@ -112,7 +112,7 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
         "System": str(attrs.get("system", "")),
         "Made of": str(attrs.get("origin", "")),
         "Read": str(attrs.get("reading", "")),
-        "Excluded": excluded(attrs),
+        "Excluded": excluded({"": attrs}),
         "Protocol": str(attrs.get("protocol", "")),
         "Partition": splitter,
         "Terms": terms,

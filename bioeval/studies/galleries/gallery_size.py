@@ -387,7 +387,7 @@ def blocks(found: Found) -> Iterator[Block]:
     subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
     yield Sentence("Identification against gallery size: means over all galleries of that size")
     yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
-    if text := excluded(ds.attrs):
+    if text := excluded({"": ds.attrs}):
         yield Sentence(f"excluded: {text}")
     yield Sentence(Terms(found))
     yield Sentence()

@@ -529,7 +529,7 @@ def blocks(found: Found) -> Iterator[Block]:
         ("System", str(attrs["system"])),
         ("Over", f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}, "
          f"multi-template; fusion {attrs['fusion']}"),
-        ("Excluded", excluded(attrs)),
+        ("Excluded", excluded({"": attrs})),
         ("Terms", Terms(found, {"verification": ["frr", "far"], "identification": ["cms"]})),
     ]  # fmt: skip
     yield FactList(facts)

@@ -15,7 +15,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.threshold_lookup import rows_at, units_of
+from bioeval.results.threshold_lookup import units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 
@@ -335,7 +335,9 @@ class LivePart:
         """Return the row that applies at a threshold: the nearest not looser; -1 for none."""
         if np.isnan(threshold):
             return -1
-        row = int(rows_at(self.thresholds, threshold, self.part.accepts_larger))
+        larger = self.part.accepts_larger
+        row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
+        row -= not larger
         return row if 0 <= row < len(self.thresholds) else self.outside
 
     def row_at_far(self, far: float) -> int:

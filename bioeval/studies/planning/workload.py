@@ -288,7 +288,7 @@ def workload(
         attrs |= {"alarms_per_day": float(alarms_per_day or 0), "far": far}
     if gallery_size is not None:
         attrs |= {"gallery_size": int(gallery_size), "model": _INDEPENDENT}
-    if isinstance(rates, xr.Dataset) and excluded(rates.attrs):
+    if isinstance(rates, xr.Dataset) and excluded({"": rates.attrs}):
         attrs["exclude"] = rates.attrs["exclude"]
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return build(_variables(found, people, share, periods, level), WORKLOAD, coordinates, attrs)
@@ -540,7 +540,7 @@ def blocks(found: Found) -> Iterator[Block]:
         far = f"{name_of_rate} of {100 * rounded_down(attrs['far']):.4g} %"
         yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {far}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
-    if text := excluded(attrs):
+    if text := excluded({"": attrs}):
         yield Sentence(f"Excluded: {text}")
     for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
         one = ds.isel(event=i)

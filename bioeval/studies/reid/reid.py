@@ -38,7 +38,7 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.query_means import QueryMeasures
-from bioeval.results.words import excluded_by_system
+from bioeval.results.words import excluded
 from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -583,7 +583,7 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         lines += [_options(found[name].attrs)]
         lines += [said if len(set(counts.values())) == 1 else f"{name}: {said}"]
     yield from map(Note, dict.fromkeys(lines))
-    if text := excluded_by_system({name: ds.attrs for name, ds in found.items()}):
+    if text := excluded({name: ds.attrs for name, ds in found.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
     rows: list[list[str | None]] = []

@@ -16,7 +16,6 @@ from bioeval.base.lazy import without
 from bioeval.base.panels import panel
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
-from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.reid.matches import MatchLists
@@ -148,7 +147,7 @@ def fold_parts(
         options = part.options
         given = None if grid is None else to_internal(grid, tally.about.kind)
         if tally.form == "verification" and genuine:
-            at = grid_of(tally) if given is None else given
+            at = tally.grid() if given is None else given
             options = {"far_targets": far_targets.tolist()}
             found[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
@@ -182,7 +181,7 @@ def fold_parts(
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
-    if tally.given is None and not np.array_equal(thresholds, grid_of(tally)):
+    if tally.given is None and not np.array_equal(thresholds, tally.grid()):
         raise MergeError(
             "the tally has not counted at these thresholds; count at them: "
             f"be.tally(..., {Argument('thresholds')}=...)"

@@ -16,9 +16,9 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
+from bioeval.results.dataset import COSTS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.layouts import in_columns
-from bioeval.results.verification import labels_of, point_scalars
+from bioeval.results.verification import point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.counts import ImpostorProbes
@@ -85,8 +85,7 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         "disjoint_pairs": ((), np.minimum(np.minimum(probes, enrolled), everyone // 2)),
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
-    found = point_scalars(points, kind, independent)
-    labels = labels_of(points)
+    found, labels = point_scalars(points, kind, independent)
     shown = {k: v for k, v in found.items() if k not in COSTS}
     return Scalars(variables | shown, labels)
 
@@ -333,7 +332,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         by_subject=tuple(job is not None and job.rank_unit == "subject" for job in units),
         ties_first=tuple(x == "pessimistic" for x in ties),
         impostors=get_args(ImpostorProbes).index(impostors),
-        ranks=(1, *(card.report.ranks or RANKS)),
+        ranks=(1, *shown_ranks(card.report.ranks)),
     )
 
 
@@ -377,7 +376,7 @@ def _scalars(
     longest = counts.of("longest")
     if closed is not None and closed.options["max_rank"] is not None:
         longest = np.full_like(longest, closed.options["max_rank"])
-    ranks = card.report.ranks or RANKS
+    ranks = shown_ranks(card.report.ranks)
     nodes = {}
     for node in plan.tasks:
         if node == "open_set":

@@ -23,7 +23,7 @@ from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_sc
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
+from bioeval.results.layouts import former_names, statistics_of
 from bioeval.results.support import (
     KIND_DOUBT,
     RULE_OF_3,
@@ -116,16 +116,21 @@ for _rule in ("3", "30"):
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
 
-for _rate in ("far", "frr", "hter"):
-    STUDY |= {f"{_rate}_{_key}": of_statistic(CROSS[_rate], _key) for _key in OVER_FOLDS}
+_ON_NEW = {
+    f"{_rate}_{_key}": _name
+    for _rate in ("far", "frr", "hter")
+    for _key, _name in statistics_of(CROSS[_rate]).items()
+}
 
-for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    for _key, _words in OVER_FOLDS.items():
-        STUDY[f"new_assured_{_rate}_{_key}"] = Name(
-            f"{_rate.upper()} on new people at assured thresholds, first division; {_words}",
-            "folds" if _key == "folds" else "1",
-            _iso,
-        )
+_ASSURED_ON_NEW = {
+    f"assured_{_rate}_{_key}": _name
+    for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"))
+    for _key, _name in statistics_of(
+        Name(f"{_rate.upper()} on new people at assured thresholds, first division", iso=_iso)
+    ).items()
+}
+
+STUDY |= _ON_NEW | {f"new_{_name}": _what for _name, _what in _ASSURED_ON_NEW.items()}
 
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
@@ -297,9 +302,7 @@ def study_threshold(
         fold_dataset(counts.folds, counts.plan.shape, reader.about, options, splitter, confidence)
     )
     variables = _where_chosen(counts, scores.kind)
-    for rate in RATES:
-        for key in OVER_FOLDS:
-            variables[f"{rate}_{key}"] = crossed[f"{rate}_{key}"].item()
+    variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
@@ -464,8 +467,7 @@ def _assured_on_new(
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in OVER_FOLDS]
-    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
+    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 
 

@@ -619,8 +619,8 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     rule = f" ({attrs['threshold_rule']}, chosen on all data)"
     rule = "" if attrs["chosen_on"] == "given" else rule
     yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
-    if attrs["exclude"]:
-        yield Sentence(f"excluded: {excluded(attrs)}")
+    if said := excluded({"": attrs}):
+        yield Sentence(f"excluded: {said}")
     rates = {
         "verification": ["frr", *(["far"] if "far" in ds else [])],
         "identification": ["dir", "cms"] if "dir" in ds else [],

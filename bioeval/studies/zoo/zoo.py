@@ -295,7 +295,7 @@ def blocks(found: Found) -> Iterator[Block]:
     facts = [
         ("System", str(attrs["system"])),
         ("Over", f"{subjects}; {attempts}, {attrs['templates']}-template"),
-        ("Excluded", excluded(attrs)),
+        ("Excluded", excluded({"": attrs})),
     ]
     yield FactList([*facts, ("Terms", Terms(found))])
     yield Sentence()

@@ -86,7 +86,7 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
         if "failed_comparisons" in attrs:
             text += f"; {int(attrs['failed_comparisons']):,} failed"
         yield "NaN", text
-    if text := excluded(attrs):
+    if text := excluded({"": attrs}):
         yield "Excluded", text
     if attrs.get("protocol"):
         yield "Protocol", str(attrs["protocol"])
