@@ -66,3 +66,11 @@ def _excluded(attrs: Mapping[Any, Any]) -> str:
     if NOT_ENROLLED in names:
         found.append("templates that are not enrolled when the probe is seen")
     return "; ".join(found)
+
+
+def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) -> str:
+    """Return a rate of a result in per cent, with its interval where there is one."""
+    names = [x for x in (name, f"{name}_low", f"{name}_high") if x in found]
+    value, *limits = (float(found[x] if i is None else found[x][i]) for x in names)
+    text = percent(value)
+    return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]" if limits else text

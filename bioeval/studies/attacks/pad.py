@@ -19,11 +19,11 @@ from bioeval.base.variables import RateBootstrap
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, along, build
-from bioeval.results.words import percent, threshold_text
+from bioeval.results.words import percent, rate_with_limits, threshold_text
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.studies.attacks.scores import BONA_FIDE
-from bioeval.studies.attacks.words import rate_with_limits, thresholds_in_one_precision
+from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
