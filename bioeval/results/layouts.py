@@ -6,8 +6,7 @@ statistic of a rate. Views read all results in the first, by :func:`former_names
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import xarray as xr
@@ -15,12 +14,12 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
-from bioeval.results.dataset import Variables, dataset_of, in_order
+from bioeval.results.dataset import dataset_of, in_order
 
 #: The layout of new results.
 SCHEMA = 2
 
-#: Statistics of a rate over all folds, in their order; those of training parts have `TRAINING`
+#: Statistics of a rate over all folds, in their order; those of training parts have `_TRAINING`
 #: before them.
 OVER_FOLDS = {
     "mean": "mean over folds",
@@ -33,7 +32,7 @@ OVER_FOLDS = {
     "folds": "number of folds in which it is defined",
 }
 
-TRAINING = "train_"
+_TRAINING = "train_"
 
 _ALL = "; over all folds, by statistic"
 
@@ -57,23 +56,6 @@ def statistics_of(rate: Name) -> dict[str, Name]:
         key: Name(f"{rate.long_name}; {words}", "folds" if key == "folds" else rate.units, rate.iso)
         for key, words in OVER_FOLDS.items()
     }
-
-
-def summarised(
-    found: Mapping[str, Mapping[str, Any]], dims: Mapping[str, tuple[str, ...]]
-) -> tuple[Variables, np.ndarray]:
-    """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
-
-    `found` has the values of each statistic by the rate, `dims` what they are over.
-    """
-    each = (f"{part}{key}" for part in ("", TRAINING) for key in OVER_FOLDS)
-    labels = [label for label in each if any(label in values for values in found.values())]
-    variables = {}
-    for rate, values in found.items():
-        shape = np.shape(values["mean"])
-        rows = [np.broadcast_to(values.get(label, np.nan), shape) for label in labels]
-        variables[f"{rate}_summary"] = (("statistic", *dims[rate]), np.stack(rows))
-    return variables, np.array(labels)
 
 
 def former_names(results: Results) -> Results:
@@ -140,7 +122,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
     summaries = {k.removesuffix("_summary"): x for k, x in found.items() if "statistic" in x.dims}
     found = {k: x for k, x in found.items() if "statistic" not in x.dims}
     rates = sorted(summaries, key=[*found, *summaries].index)
-    parts = [(part, rate) for part in ("", TRAINING) for rate in rates]
+    parts = [(part, rate) for part in ("", _TRAINING) for rate in rates]
     for part, rate in sorted(parts, key=lambda of: of[1] in _NOT_POOLED):
         values = dict(zip(labels, summaries[rate].values, strict=True))
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
@@ -156,29 +138,6 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
                 dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True
             )
     return found, {}
-
-
-def in_columns(dataset: xr.Dataset) -> xr.Dataset:
-    """Return results over partitions with a variable for each FAR target, rank and cost.
-
-    All are over ``partition`` alone then, so that a table of them has a row a partition.
-    """
-    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
-    if "cost" in dataset.dims:
-        labels["cost"] = dataset["cost_prior"].values.tolist()
-    found = {}
-    for name, x in dataset.data_vars.items():
-        for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
-            at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
-            words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
-            said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
-            attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
-            attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
-            found["_".join([str(name), *words])] = xr.Variable(
-                ("partition",), x.values[:, *place], attrs, fastpath=True
-            )
-    coords = {"partition": dataset["partition"].variable}
-    return dataset_of(found, coords, {**dataset.attrs, "schema": SCHEMA})
 
 
 def _over_places(dataset: xr.Dataset) -> _Both:

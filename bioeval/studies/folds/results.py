@@ -22,7 +22,7 @@ from bioeval.base.scalars import (
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.layouts import OVER_FOLDS, SCHEMA, over_folds, summarised
+from bioeval.results.layouts import OVER_FOLDS, SCHEMA, over_folds
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
@@ -235,7 +235,7 @@ def fold_dataset(
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             part, rate = _part_of(name)
             summaries[rate] |= {f"{part}low": low, f"{part}high": high}
-    own, statistics = summarised(summaries, {name: dims_of_point(name) for name in summaries})
+    own, statistics = _summarised(summaries, {name: dims_of_point(name) for name in summaries})
     variables |= own
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
@@ -577,3 +577,20 @@ def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
         f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}; "
         f"{rates}; in the first {reasons[0]}"
     ]
+
+
+def _summarised(
+    found: Mapping[str, Mapping[str, Any]], dims: Mapping[str, tuple[str, ...]]
+) -> tuple[Variables, np.ndarray]:
+    """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
+
+    `found` has the values of each statistic by the rate, `dims` what they are over.
+    """
+    each = (f"{part}{key}" for part in PARTS for key in OVER_FOLDS)
+    labels = [label for label in each if any(label in values for values in found.values())]
+    variables = {}
+    for rate, values in found.items():
+        shape = np.shape(values["mean"])
+        rows = [np.broadcast_to(values.get(label, np.nan), shape) for label in labels]
+        variables[f"{rate}_summary"] = (("statistic", *dims[rate]), np.stack(rows))
+    return variables, np.array(labels)

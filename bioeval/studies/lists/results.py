@@ -332,8 +332,8 @@ class ListedMatches:
             for end in (self.candidates - unlisted, self.depth)
         ]
         return {
-            name: (match_sum(ends[0], "stable", scalar), match_sum(ends[1], "stable", scalar))
-            for name, scalar in MATCH_SUMS.items()
+            name: (match_sum(ends[0], "stable", name), match_sum(ends[1], "stable", name))
+            for name in MATCH_SUMS
         }
 
     def precisions(self, cut: int | None) -> np.ndarray:

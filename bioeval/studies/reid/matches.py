@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.scalars import MeanOverQueries
+from bioeval.base.scalars import MATCH_SUMS
 from bioeval.results.query_means import QueryMean
 from bioeval.tallies.identification_job import place_weights
 
@@ -156,12 +156,11 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
     ]
 
 
-def match_sum(lists: MatchLists, ties: str, scalar: MeanOverQueries) -> np.ndarray:
+def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without one."""
-    if scalar.of_match is None:
-        raise TypeError(f"{scalar.name} is not a sum over the matches of a query")
+    of_match: Any = MATCH_SUMS[name].of_match
     number = lists.counts[lists.query]
-    return per_query(lists, scalar.of_match(lists.order, ranks_of(lists, ties), number))
+    return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
 
 
 def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

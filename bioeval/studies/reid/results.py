@@ -219,7 +219,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
-        values |= {name: match_sum(matches, ties, scalar) for name, scalar in sums.items()}
+        values |= {name: match_sum(matches, ties, name) for name in sums}
         values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
         values["rank_k_mean_ap"] = (
@@ -481,7 +481,7 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
     }
     query, entries = np.flatnonzero(found), tally.about.gallery_templates
     for x in scalars.GOM_MEANS:
-        each = match_sum(matches, ties, x) if x.of_match else average_precision(matches, ties)
+        each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 

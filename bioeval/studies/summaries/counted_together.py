@@ -16,8 +16,15 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import COSTS, Scalars, Variables, build, shown_ranks, tree_of
-from bioeval.results.layouts import in_columns
+from bioeval.results.dataset import (
+    COSTS,
+    Scalars,
+    Variables,
+    build,
+    shown_ranks,
+    tree_of,
+)
+from bioeval.results.layouts import SCHEMA
 from bioeval.results.verification import point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
@@ -172,7 +179,7 @@ def summaries_tree(
             variables["cost_prior"] = ("cost",), labels["cost"]
         coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        found[node] = in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
+        found[node] = _in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
     return tree_of(found)
 
 
@@ -390,3 +397,26 @@ def _scalars(
         some = ~refused & (reached == length)
         ordered = {node: nodes[node].at(some) for node in plan.tasks}
         yield PartitionScalars(numbers[some], ordered)
+
+
+def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
+    """Return results over partitions with a variable for each FAR target, rank and cost.
+
+    All are over ``partition`` alone then, so that a table of them has a row a partition.
+    """
+    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
+    if "cost" in dataset.dims:
+        labels["cost"] = dataset["cost_prior"].values.tolist()
+    found = {}
+    for name, x in dataset.data_vars.items():
+        for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
+            at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
+            words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
+            said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
+            attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
+            attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
+            found["_".join([str(name), *words])] = xr.Variable(
+                ("partition",), x.values[:, *place], attrs, fastpath=True
+            )
+    coords = {"partition": dataset["partition"].variable}
+    return xr.Dataset(found, coords, {**dataset.attrs, "schema": SCHEMA})
