@@ -23,10 +23,18 @@ from bioeval.base.errors import (
 from bioeval.base.progress import reported_to, stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
-from bioeval.results.dataset import about_attrs, build
-from bioeval.results.support import people_with_pairs
-from bioeval.results.words import threshold_text
+from bioeval.results import (
+    Block,
+    DataHeader,
+    Found,
+    Note,
+    Sentence,
+    Title,
+    about_attrs,
+    build,
+    people_with_pairs,
+    threshold_text,
+)
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks

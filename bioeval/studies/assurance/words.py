@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 
 
 def threshold_to_install(value: float, kind: str) -> str:

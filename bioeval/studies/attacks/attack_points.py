@@ -17,7 +17,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.random import seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.results.dataset import Variables, rate
+from bioeval.results import Variables, rate
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs

@@ -23,9 +23,21 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import RateBootstrap
 from bioeval.evaluation.verification import verification
-from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.words import percent, rate_with_limits
+from bioeval.results import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Variables,
+    Warnings,
+    about_attrs,
+    build,
+    percent,
+    rate_with_limits,
+)
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns

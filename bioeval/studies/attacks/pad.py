@@ -17,9 +17,22 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import RateBootstrap
 from bioeval.base.version import __version__
-from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import Variables, along, build
-from bioeval.results.words import percent, rate_with_limits, threshold_text
+from bioeval.results import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Variables,
+    Warnings,
+    along,
+    build,
+    percent,
+    rate_with_limits,
+    threshold_text,
+)
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.studies.attacks.scores import BONA_FIDE

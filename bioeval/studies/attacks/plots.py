@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from bioeval.base.errors import counted
-from bioeval.results.histogram import Histogram, ScoreHistograms, histograms_between
+from bioeval.results import Histogram, ScoreHistograms, histograms_between
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import threshold_line
 from bioeval.views.plots.display import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.results.words import in_one_precision
+from bioeval.results import in_one_precision
 
 
 def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list[Any]]:

@@ -18,7 +18,7 @@ from bioeval.base.progress import reported_to
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, by_name
 from bioeval.evaluation.chosen_threshold import attempts_within
-from bioeval.results.blocks import (
+from bioeval.results import (
     Block,
     FactList,
     Found,
@@ -26,10 +26,15 @@ from bioeval.results.blocks import (
     Sentence,
     Table,
     Title,
+    Variables,
     Warnings,
+    about_attrs,
+    along,
+    build,
+    excluded,
+    number,
+    rate,
 )
-from bioeval.results.dataset import Variables, about_attrs, along, build, rate
-from bioeval.results.words import excluded, number
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks

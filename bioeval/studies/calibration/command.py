@@ -115,7 +115,7 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
 
 def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.results.dataset import Scalars
+    from bioeval.results import Scalars
 
     rows = {}
     for called, dataset in found.items():

@@ -16,7 +16,7 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
-from bioeval.results.support import KIND_DOUBT, judge_kind
+from bioeval.results import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import Progress

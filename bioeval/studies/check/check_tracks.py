@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_callable, require_number
 from bioeval.base.errors import counted, require_choice
-from bioeval.results.words import percent
+from bioeval.results import percent
 from bioeval.studies.check.findings import DataCheck, Finding, listed
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps, make_scene

@@ -19,8 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.results.dataset import along, build
-from bioeval.results.support import KIND_DOUBT, kind_doubt
+from bioeval.results import KIND_DOUBT, along, build, kind_doubt
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks

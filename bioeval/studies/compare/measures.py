@@ -14,8 +14,7 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
-from bioeval.results.query_means import QueryMean
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, ComparedPeople, support_warnings
+from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists

@@ -12,10 +12,7 @@ from rich.text import Text
 
 from bioeval.base.errors import Naming, counted, renamed
 from bioeval.base.scalars import POINTS_OF
-from bioeval.results.dataset import Scalars
-from bioeval.results.layouts import former_names
-from bioeval.results.support import KIND_DOUBT
-from bioeval.results.words import excluded
+from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
 from bioeval.views.tables.layout import (

@@ -22,7 +22,7 @@ from bioeval.evaluation.ticker import ticker
 from bioeval.evaluation.verification import verification
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.results.blocks import (
+from bioeval.results import (
     Block,
     DataHeader,
     FactList,
@@ -31,9 +31,10 @@ from bioeval.results.blocks import (
     Sentence,
     Title,
     Warnings,
+    about_attrs,
+    build,
+    number,
 )
-from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import number
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores

@@ -19,9 +19,22 @@ from bioeval.base.arguments import require_increasing_proportions, require_numbe
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
-from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import about_attrs, along, build, rate
-from bioeval.results.words import percent, threshold_text
+from bioeval.results import (
+    Block,
+    DataHeader,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+    about_attrs,
+    along,
+    build,
+    percent,
+    rate,
+    threshold_text,
+)
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

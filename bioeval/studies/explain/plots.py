@@ -18,7 +18,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.tables import ShownList, lists_of, templates_of
 from bioeval.views.images import Images, pictures_of_templates

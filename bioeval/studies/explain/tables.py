@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import safe
 from bioeval.base.scalars import CMC, QUERY_MEANS
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,

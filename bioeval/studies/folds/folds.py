@@ -26,7 +26,7 @@ from bioeval.evaluation.splits import (
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
-from bioeval.results.dataset import rate
+from bioeval.results import rate
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.labels import as_labels, digest

@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
 from bioeval.partition import DrawnClaims
-from bioeval.results.identification import OpenSetPoints
+from bioeval.results import OpenSetPoints
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance

@@ -26,7 +26,7 @@ from bioeval.evaluation.splits import (
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results import about_attrs, build, rate
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks

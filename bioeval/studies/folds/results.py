@@ -21,9 +21,16 @@ from bioeval.base.scalars import (
 )
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
-from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.layouts import OVER_FOLDS, SCHEMA, over_folds
-from bioeval.results.support import ComparedPeople, support_warnings
+from bioeval.results import (
+    OVER_FOLDS,
+    SCHEMA,
+    ComparedPeople,
+    Variables,
+    about_attrs,
+    build,
+    over_folds,
+    support_warnings,
+)
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.studies.assurance.assured import Assured

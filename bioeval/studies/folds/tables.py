@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
-from bioeval.results.words import excluded
+from bioeval.results import excluded
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
 from bioeval.views.tables.sections import title

@@ -196,8 +196,7 @@ def _document(
     """Return all results but the curves."""
     from bioeval.base.variables import TARGETS
     from bioeval.cli.run_outputs import task_document
-    from bioeval.results.dataset import Scalars
-    from bioeval.results.layouts import former_names
+    from bioeval.results import Scalars, former_names
 
     rows: dict[str, Any] = {}
     for (called, one), file in zip(found.items(), (*files, None), strict=True):

@@ -96,7 +96,7 @@ def gallery_size_command(data: str, **options: Any) -> None:
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.results.dataset import shown_ranks
+    from bioeval.results import shown_ranks
 
     ranks = shown_ranks((), ds["rank"].values.tolist())
     shares = ds["unenrolled_share"].values.tolist()
@@ -184,7 +184,7 @@ def gallery_templates_command(data: str, **options: Any) -> None:
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.results.dataset import shown_ranks
+    from bioeval.results import shown_ranks
 
     ranks = shown_ranks((), ds["rank"].values.tolist())
     rows = []

@@ -13,7 +13,7 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.identification import max_ranks
+from bioeval.results import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions

@@ -16,10 +16,21 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
-from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
-from bioeval.results.dataset import about_attrs, build, rate, shown_ranks
-from bioeval.results.identification import max_ranks
-from bioeval.results.words import excluded, percent
+from bioeval.results import (
+    Block,
+    Found,
+    Sentence,
+    Table,
+    Terms,
+    Warnings,
+    about_attrs,
+    build,
+    excluded,
+    max_ranks,
+    percent,
+    rate,
+    shown_ranks,
+)
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks

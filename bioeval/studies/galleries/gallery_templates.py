@@ -15,7 +15,7 @@ from bioeval.base.progress import reporter
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION, picked
-from bioeval.results.blocks import (
+from bioeval.results import (
     Block,
     FactList,
     Found,
@@ -25,10 +25,16 @@ from bioeval.results.blocks import (
     Terms,
     Title,
     Warnings,
+    about_attrs,
+    build,
+    decisions,
+    excluded,
+    max_ranks,
+    percent,
+    rate,
+    shown_ranks,
+    threshold_text,
 )
-from bioeval.results.dataset import about_attrs, build, decisions, rate, shown_ranks
-from bioeval.results.identification import max_ranks
-from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

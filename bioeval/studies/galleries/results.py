@@ -12,12 +12,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.task_counts import TaskCounts, noted
-from bioeval.results.dataset import Scalars
-from bioeval.results.identification import (
-    ClosedSetCounts,
-    OpenSetAttempts,
-    OpenSetCounts,
-)
+from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
     ENROLLED,

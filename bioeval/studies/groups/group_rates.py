@@ -17,8 +17,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, ends, picked
-from bioeval.results.dataset import about_attrs, along, build
-from bioeval.results.support import RULE_OF_30
+from bioeval.results import RULE_OF_30, about_attrs, along, build
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.stats.bootstrap import (
     QuadraticForms,

@@ -27,7 +27,8 @@ from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.ticker import ticker
-from bioeval.results.blocks import (
+from bioeval.results import (
+    RULE_OF_30,
     Block,
     DataHeader,
     Found,
@@ -37,10 +38,12 @@ from bioeval.results.blocks import (
     Table,
     Title,
     Warnings,
+    along,
+    build,
+    number,
+    percent,
+    threshold_text,
 )
-from bioeval.results.dataset import along, build
-from bioeval.results.support import RULE_OF_30
-from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -20,15 +20,19 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, req
 from bioeval.base.scalars import GOM_MEANS, Name
 from bioeval.base.variables import OPEN_SET, bounds
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import Variables, about_attrs, build, rate
-from bioeval.results.identification import (
+from bioeval.results import (
+    MatchCurve,
     OpenSetAttempts,
     OpenSetCounts,
     OpenSetPoints,
+    QueryMean,
+    Variables,
+    about_attrs,
+    build,
     open_set_thresholds,
+    rate,
+    support_warnings,
 )
-from bioeval.results.query_means import MatchCurve, QueryMean
-from bioeval.results.support import support_warnings
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores

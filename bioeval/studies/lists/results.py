@@ -13,8 +13,7 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.variables import by_name, ends, picked
-from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores

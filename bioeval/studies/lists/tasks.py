@@ -13,7 +13,7 @@ from bioeval.evaluation.task_plan import with_last_rank
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import tree_of
+from bioeval.results import tree_of
 from bioeval.scores.blocks import Progress
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.query_means import query_mean_intervals

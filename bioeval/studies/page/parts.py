@@ -15,7 +15,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.threshold_lookup import units_of
+from bioeval.results import units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 

@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.variables import TARGETS
-from bioeval.results.support import (
-    RULE_OF_3,
-    RULE_OF_30,
-    ComparedPeople,
-)
-from bioeval.results.words import p_value
+from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, p_value
 from bioeval.stats.limits import STEMS
 from bioeval.studies.compare.tables import caption
 from bioeval.studies.page import words

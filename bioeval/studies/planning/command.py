@@ -230,7 +230,7 @@ def _evaluated(
 
     from bioeval.evaluation.identification import open_set
     from bioeval.evaluation.verification import verification
-    from bioeval.results.threshold_lookup import threshold_of
+    from bioeval.results import threshold_of
 
     name, _, templates = task.partition("/")
     evaluate: Any = partial(verification, templates=templates, auc=False)

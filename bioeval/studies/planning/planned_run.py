@@ -20,8 +20,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
-from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
-from bioeval.results.dataset import build
+from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import MOST_COLUMNS, TILE, FloatType

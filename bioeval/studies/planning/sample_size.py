@@ -19,9 +19,19 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
-from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
-from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, people_with_pairs
+from bioeval.results import (
+    RULE_OF_3,
+    RULE_OF_30,
+    Block,
+    Found,
+    Sentence,
+    Table,
+    Variables,
+    Warnings,
+    along,
+    build,
+    people_with_pairs,
+)
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores

@@ -17,11 +17,21 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.blocks import Block, Found, Sentence, Table
-from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, people_with_pairs
-from bioeval.results.threshold_lookup import other_targets, threshold_of
-from bioeval.results.words import excluded
+from bioeval.results import (
+    RULE_OF_3,
+    RULE_OF_30,
+    Block,
+    Found,
+    Sentence,
+    Table,
+    Variables,
+    along,
+    build,
+    excluded,
+    other_targets,
+    people_with_pairs,
+    threshold_of,
+)
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule

@@ -17,9 +17,21 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.kernels.folds import FoldRows, count_by_lower
-from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import number, percent, threshold_text
+from bioeval.results import (
+    Block,
+    DataHeader,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+    about_attrs,
+    build,
+    number,
+    percent,
+    threshold_text,
+)
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import (
     Block as RowBlock,

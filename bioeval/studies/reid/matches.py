@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.scalars import MATCH_SUMS
-from bioeval.results.query_means import QueryMean
+from bioeval.results import QueryMean
 from bioeval.tallies.identification_job import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]

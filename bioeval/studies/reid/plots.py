@@ -16,7 +16,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, counted
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
 from bioeval.views.plots.systems import (

@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
-from bioeval.results.dataset import build
+from bioeval.results import build
 from bioeval.scores.blocks import as_distances, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores

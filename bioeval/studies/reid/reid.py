@@ -27,18 +27,18 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import Cmc, Gom, RemovedForAp
-from bioeval.results.blocks import (
+from bioeval.results import (
     Block,
     Found,
     Intervals,
     Note,
+    QueryMeasures,
     Sentence,
     Table,
     Title,
     Warnings,
+    excluded,
 )
-from bioeval.results.query_means import QueryMeasures
-from bioeval.results.words import excluded
 from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -17,8 +17,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
-from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
     TENTHS,

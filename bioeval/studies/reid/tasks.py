@@ -12,7 +12,7 @@ from bioeval.evaluation.plan import EvaluationOptions
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars
+from bioeval.results import Scalars
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions

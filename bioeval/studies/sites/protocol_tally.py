@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, 
 from bioeval.base.lazy import without
 from bioeval.base.panels import panel
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
-from bioeval.results.dataset import tree_of
+from bioeval.results import tree_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.reid.matches import MatchLists

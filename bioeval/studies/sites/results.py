@@ -13,14 +13,19 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.task_counts import TaskCounts, noted
-from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
-from bioeval.results.identification import (
+from bioeval.results import (
     ClosedSetCounts,
     OpenSetAttempts,
     OpenSetCounts,
+    QueryMean,
+    Scalars,
+    Variables,
+    about_attrs,
+    bounds_between,
+    build,
+    decisions,
+    rate,
 )
-from bioeval.results.point_bounds import bounds_between
-from bioeval.results.query_means import QueryMean
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.studies.reid.counts import GomTally, ReidTally

@@ -16,16 +16,16 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import (
+from bioeval.results import (
     COSTS,
+    SCHEMA,
     Scalars,
     Variables,
     build,
+    point_scalars,
     shown_ranks,
     tree_of,
 )
-from bioeval.results.layouts import SCHEMA
-from bioeval.results.verification import point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.counts import ImpostorProbes

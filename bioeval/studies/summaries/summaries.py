@@ -17,7 +17,7 @@ from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
+from bioeval.results import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores

@@ -15,9 +15,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reported_to, stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.results.blocks import Block, Found, Note, Sentence, Title
-from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import threshold_text
+from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import KeyBelow

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.results.support import KIND_DOUBT
-from bioeval.results.words import threshold_text
+from bioeval.results import KIND_DOUBT, threshold_text
 from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold, threshold_to_install
 from bioeval.studies.folds.tables import not_shown
 from bioeval.views.tables import about

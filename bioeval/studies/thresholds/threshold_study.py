@@ -22,15 +22,18 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
-from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.layouts import former_names, statistics_of
-from bioeval.results.support import (
+from bioeval.results import (
     KIND_DOUBT,
     RULE_OF_3,
     RULE_OF_30,
     ComparedPeople,
+    Variables,
+    about_attrs,
+    build,
+    former_names,
     kind_doubt,
     people_with_pairs,
+    statistics_of,
 )
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for

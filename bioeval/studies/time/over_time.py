@@ -27,10 +27,24 @@ from bioeval.base.variables import (
 )
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.card import Protocol
-from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
-from bioeval.results.dataset import Variables, about_attrs, along, build
-from bioeval.results.query_means import QueryMean
-from bioeval.results.words import excluded, in_one_precision, number, percent
+from bioeval.results import (
+    Block,
+    Found,
+    Intervals,
+    QueryMean,
+    Sentence,
+    Table,
+    Terms,
+    Variables,
+    Warnings,
+    about_attrs,
+    along,
+    build,
+    excluded,
+    in_one_precision,
+    number,
+    percent,
+)
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks

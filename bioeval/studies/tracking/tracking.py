@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_callable, require_flag, require_numbe
 from bioeval.base.errors import require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import build
+from bioeval.results import build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (
     PAIRINGS,

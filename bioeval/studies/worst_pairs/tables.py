@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import printable
-from bioeval.results.words import threshold_text
+from bioeval.results import threshold_text
 from bioeval.views.tables.layout import indented
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}

@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
 from bioeval.tallies.thresholds import to_user
 

@@ -21,7 +21,7 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.kernels.draw import permuted_products
-from bioeval.results.blocks import (
+from bioeval.results import (
     Block,
     FactList,
     Found,
@@ -30,10 +30,14 @@ from bioeval.results.blocks import (
     Table,
     Terms,
     Title,
+    Variables,
     Warnings,
+    excluded,
+    number,
+    p_value,
+    percent,
+    threshold_text,
 )
-from bioeval.results.dataset import Variables
-from bioeval.results.words import excluded, number, p_value, percent, threshold_text
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -1,0 +1,78 @@
+"""What studies use of this package."""
+
+from bioeval.results.blocks import (
+    Block as Block,
+    DataHeader as DataHeader,
+    FactList as FactList,
+    Found as Found,
+    Intervals as Intervals,
+    Note as Note,
+    Sentence as Sentence,
+    Table as Table,
+    Terms as Terms,
+    Title as Title,
+    Warnings as Warnings,
+)
+from bioeval.results.dataset import (
+    COSTS as COSTS,
+    Scalars as Scalars,
+    Variables as Variables,
+    about_attrs as about_attrs,
+    along as along,
+    build as build,
+    decisions as decisions,
+    rate as rate,
+    shown_ranks as shown_ranks,
+    tree_of as tree_of,
+)
+from bioeval.results.histogram import (
+    Histogram as Histogram,
+    ScoreHistograms as ScoreHistograms,
+    histograms_between as histograms_between,
+)
+from bioeval.results.identification import (
+    ClosedSetCounts as ClosedSetCounts,
+    OpenSetAttempts as OpenSetAttempts,
+    OpenSetCounts as OpenSetCounts,
+    OpenSetPoints as OpenSetPoints,
+    max_ranks as max_ranks,
+    open_set_thresholds as open_set_thresholds,
+)
+from bioeval.results.layouts import (
+    OVER_FOLDS as OVER_FOLDS,
+    SCHEMA as SCHEMA,
+    former_names as former_names,
+    over_folds as over_folds,
+    statistics_of as statistics_of,
+)
+from bioeval.results.point_bounds import bounds_between as bounds_between
+from bioeval.results.query_means import (
+    MatchCurve as MatchCurve,
+    QueryMean as QueryMean,
+    QueryMeasures as QueryMeasures,
+)
+from bioeval.results.support import (
+    KIND_DOUBT as KIND_DOUBT,
+    RULE_OF_3 as RULE_OF_3,
+    RULE_OF_30 as RULE_OF_30,
+    ComparedPeople as ComparedPeople,
+    judge_kind as judge_kind,
+    kind_doubt as kind_doubt,
+    people_with_pairs as people_with_pairs,
+    support_warnings as support_warnings,
+)
+from bioeval.results.threshold_lookup import (
+    other_targets as other_targets,
+    threshold_of as threshold_of,
+    units_of as units_of,
+)
+from bioeval.results.verification import point_scalars as point_scalars
+from bioeval.results.words import (
+    excluded as excluded,
+    in_one_precision as in_one_precision,
+    number as number,
+    p_value as p_value,
+    percent as percent,
+    rate_with_limits as rate_with_limits,
+    threshold_text as threshold_text,
+)
