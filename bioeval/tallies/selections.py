@@ -146,6 +146,13 @@ class SelectionCounts:
         """Return a count of each selection."""
         return self.table[:, kernel.COUNTED.index(name)]
 
+    @property
+    def impostor_subjects(self) -> np.ndarray:
+        """Subjects of the impostor attempts of identification, of each selection."""
+        people, among, role = map(self.of, ("probe_subjects", "enrolled_subjects", "role"))
+        others = np.where(role == kernel.UNENROLLED, people - among, people)
+        return np.where(role == kernel.LEAVE_OUT, among, others)
+
 
 @dataclass(frozen=True, eq=False)
 class SelectionAttempts:

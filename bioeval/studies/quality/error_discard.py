@@ -16,7 +16,6 @@ from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
@@ -32,6 +31,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
+from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
@@ -94,7 +94,7 @@ def count_by_quality(
             if fusion is not None:
                 _count_fused(block, code, template, cuts, threshold, fusion, fused)
                 continue
-            count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
+            count_by_lower(block.values, *own[:2], code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)

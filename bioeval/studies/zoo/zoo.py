@@ -20,7 +20,6 @@ from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.kernels.draw import permuted_products
 from bioeval.results.blocks import (
     Block,
     FactList,
@@ -39,6 +38,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
+from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values
