@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import compiled
+from bioeval.kernels.compiling import compiled
 
 # Marks of a member in a search: not reached, at an even or odd distance from the root, and in an
 # earlier search without success, in whose reach no pair can be gained any more.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 # Scores that are looked at together.
 PIECE = 64

@@ -20,7 +20,7 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import compiled, count, fuse, hull, ranks, sweep
+from bioeval.kernels import compiling, count, fuse, hull, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
@@ -41,13 +41,13 @@ CASES = [
 def by_numpy(request, monkeypatch):
     """Each kernel compiled, and by NumPy where it has a twin of few numbers."""
     if request.param == "numpy":
-        monkeypatch.setattr(compiled.FewByNumpy, "__call__", twin_where_few)
+        monkeypatch.setattr(compiling.FewByNumpy, "__call__", twin_where_few)
     else:
-        monkeypatch.setattr(compiled, "CALLS", 0)
+        monkeypatch.setattr(compiling, "CALLS", 0)
 
 
 def twin_where_few(kernel, *args):
-    return (kernel.twin if kernel.numbers(*args) <= compiled.FEW else kernel.kernel)(*args)
+    return (kernel.twin if kernel.numbers(*args) <= compiling.FEW else kernel.kernel)(*args)
 
 
 class Case:

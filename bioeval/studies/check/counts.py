@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
-from bioeval.kernels.argument_groups import RawRows
+from bioeval.kernels import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
 from bioeval.scores.failure_codes import FailureCodeWatch

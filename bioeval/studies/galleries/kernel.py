@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import compiled, parallel_rows
+from bioeval.kernels import compiled, parallel_rows
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.

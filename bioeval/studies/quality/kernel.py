@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels import parallel_rows
 
 
 @parallel_rows("tables")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels import parallel_rows
 
 
 class Queries(NamedTuple):
