@@ -27,8 +27,8 @@ from bioeval.evaluation.plan import (
 )
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.evaluation.task_plan import runner_of
-from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import load
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for

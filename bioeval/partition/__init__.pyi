@@ -1,5 +1,11 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
+# For studies
+from bioeval.partition.base import (
+    LabelCodes as LabelCodes,
+    Parameters as Parameters,
+    SplitterLike as SplitterLike,
+)
 from bioeval.partition.claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from bioeval.partition.codes_of_folds import (
     fold_codes as fold_codes,

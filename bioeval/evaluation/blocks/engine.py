@@ -171,7 +171,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
     if known:
         text = card or ""
     else:
-        from bioeval.protocol import load
+        from bioeval.protocol.loading import load
 
         text = repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)

@@ -20,7 +20,7 @@ import numpy as np
 from bioeval.base.arguments import require_prior
 from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.partition.base import Parameters
+from bioeval.partition import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, are_pairs, require_scores

@@ -15,7 +15,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step

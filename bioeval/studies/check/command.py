@@ -17,7 +17,7 @@ from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
-    from bioeval.protocol.card import Protocol
+    from bioeval.protocol import Protocol
     from bioeval.results.findings import DataCheck
     from bioeval.scores.matrix import Scores
 

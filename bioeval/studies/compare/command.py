@@ -31,7 +31,7 @@ from bioeval.cli.study_command import as_columns, require_values
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.protocol.card import Protocol
+    from bioeval.protocol import Protocol
     from bioeval.scores.matrix import Scores
 
 # Options that may differ between the systems.

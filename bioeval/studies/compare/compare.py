@@ -18,7 +18,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind

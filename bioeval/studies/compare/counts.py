@@ -17,7 +17,6 @@ from bioeval.base.engine import engine
 from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.base.scalars import OPTIMA
-from bioeval.partition.shuffling import permutation
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among
@@ -62,7 +61,7 @@ def numbers_by_scores(
             np.add.at(digest, side, _mixed(content + known[other] * _SECOND))
         before, distinct = distinct, len(np.unique(digest))
     number = np.empty(people, dtype=np.int64)
-    number[np.lexsort((digest, size))] = permutation(Stream(_SEED, people), people)
+    number[np.lexsort((digest, size))] = Stream(_SEED, people).permutation(people)
     return number
 
 

@@ -20,8 +20,7 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
 from bioeval.evaluation.ticker import ticker
 from bioeval.evaluation.verification import verification
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, load
 from bioeval.results.blocks import (
     Block,
     DataHeader,

@@ -14,12 +14,9 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, CardError, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
-from bioeval.protocol import available, for_layout, load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import fields_of
-from bioeval.protocol.tasks import Reid
+from bioeval.protocol import Protocol, available, fields_of, for_layout, load
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.reid.convention import convention_of, has_cameras
+from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 
 #: Two values are equal within this.
 EQUAL = 1e-12
@@ -365,7 +362,7 @@ class Readings:
             if apart.get(key):  # the measure does not depend on it
                 continue
             now = rules.ap_removed if key == "removed_for_ap" else rules[key]
-            for word, choice in fields_of(Reid)[key].choices.items():
+            for word, choice in FIELDS[key].choices.items():
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
                     words = f"{part}: {getattr(choice, 'doc', choice)}"

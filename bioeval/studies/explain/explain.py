@@ -14,8 +14,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol import for_layout
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, for_layout
 from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import filled, without_attacks

@@ -24,8 +24,7 @@ from bioeval.evaluation.splits import (
     plan_of_scores,
 )
 from bioeval.evaluation.ticker import ticker
-from bioeval.partition import ClaimSampler, PredefinedPairFolds
-from bioeval.partition.base import LabelCodes
+from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results.dataset import rate
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric

@@ -23,8 +23,7 @@ from bioeval.evaluation.splits import (
     SplitSides,
     require_square,
 )
-from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
-from bioeval.partition.base import SplitterLike
+from bioeval.partition import ClaimSampler, Experiment, SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ImpostorProbes, detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
@@ -189,7 +188,7 @@ def repeat(
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
         far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
     )  # fmt: skip
-    enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+    enrols = SplitSides.enrols(splitter)
     if not enrols:
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, ties, thresholds, max_rank)
@@ -219,7 +218,7 @@ def _parts(
 ) -> tuple[Iterator[tuple[tuple[int, int], IndexSet]], tuple[int, int]]:
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+    if sides.enrols(splitter):
         parts = enumerate(sides.galleries(splitter))
         chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in parts)
         return chosen, (splitter.get_n_splits(), 1)

@@ -19,7 +19,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.scalars import GOM_MEANS, Name
 from bioeval.base.variables import OPEN_SET, bounds
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, build, rate
 from bioeval.results.identification import (
     OpenSetAttempts,

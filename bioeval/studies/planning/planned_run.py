@@ -19,7 +19,7 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes

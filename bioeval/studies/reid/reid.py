@@ -23,10 +23,7 @@ from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_plan import runner_of
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import Cmc, Gom, RemovedForAp
+from bioeval.protocol import Protocol, load, section_of, with_exclusions
 from bioeval.results.blocks import (
     Block,
     Found,
@@ -47,7 +44,15 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
+from bioeval.studies.reid.convention import (
+    CAMERA_COLUMNS,
+    Cmc,
+    Convention,
+    Junk,
+    Removed,
+    RemovedForAp,
+    convention_of,
+)
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.results import (
     GOM,
@@ -463,7 +468,7 @@ def _gom_rules(
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
-    task = load(convention).gom or Gom()
+    task: Any = section_of(load(convention), "gom")
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "

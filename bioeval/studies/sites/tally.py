@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts, with_notes
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs

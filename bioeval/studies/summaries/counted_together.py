@@ -14,7 +14,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.identification import IMPOSTORS
 from bioeval.results.layouts import in_columns

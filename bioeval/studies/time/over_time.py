@@ -26,7 +26,7 @@ from bioeval.base.variables import (
     picked,
 )
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.identification import impostor_probes, impostor_role
