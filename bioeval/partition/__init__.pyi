@@ -1,11 +1,5 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
-# For studies
-from bioeval.partition.base import (
-    LabelCodes as LabelCodes,
-    Parameters as Parameters,
-    SplitterLike as SplitterLike,
-)
 from bioeval.partition.claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from bioeval.partition.codes_of_folds import (
     fold_codes as fold_codes,
@@ -33,4 +27,12 @@ from bioeval.partition.shuffle_splits import (
     SubjectShuffleSplit as SubjectShuffleSplit,
     ThreeParts as ThreeParts,
     TrainValidationTest as TrainValidationTest,
+)
+
+# For studies
+# isort: split
+from bioeval.partition.base import (
+    LabelCodes as LabelCodes,
+    Parameters as Parameters,
+    SplitterLike as SplitterLike,
 )
