@@ -763,7 +763,7 @@ def test_the_permutation_in_plain_python():
 def test_permutations_are_uniform():
     seed = seed_sequence(1)
     drawn = Counter(
-        tuple(shuffling.permutation(shuffling.stream(seed, shuffling.GALLERY, key), 3).tolist())
+        tuple(shuffling.stream(seed, shuffling.GALLERY, key).permutation(3).tolist())
         for key in range(1200)
     )
     assert len(drawn) == 6

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
-from bioeval.base.kinds import VALUED, ValuedKind, larger_is_closer
+from bioeval.base.kinds import ValuedKind, larger_is_closer
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import RateBootstrap
@@ -138,7 +138,7 @@ def pad(
     >>> [round(float(ds[x]), 3) for x in ("apcer_at_threshold", "bpcer_at_threshold", "d_eer")]
     [0.333, 0.25, 0.333]
     """
-    require_choice("kind", kind, VALUED)
+    require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, NON_RESPONSE)
     given, targets = check_thresholds(thresholds), _targets(apcer_targets)
     data = presentations_of(values, attack, kind, non_response, potential)

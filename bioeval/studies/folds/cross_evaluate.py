@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.engine import Client, computed_by, refuse_engine
+from bioeval.base.engine import Client, computed_here
 from bioeval.base.errors import (
     Argument,
     BioevalWarning,
@@ -302,9 +302,8 @@ def cross_evaluate(
     if transforms:
         _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
-    refuse_engine("estimator")
     system: TrainedSystem | TransformedScores
-    with computed_by(None):  # each fold has scores of its own
+    with computed_here("estimator"):  # each fold has scores of its own
         if transforms:
             system = TransformedScores(data, splitter, estimator)
             for scores in system.systems.values():

@@ -8,14 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    ProtocolError,
-    chosen_task,
-    require_choice,
-    subject,
-)
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition import ClaimSampler, Experiment
@@ -118,7 +111,7 @@ class FoldOptions:
             return
         if not isinstance(self.claims, ClaimSampler):
             raise DataError(
-                f"{subject('claims')} is {type(self.claims).__name__}; expected a "
+                f"{Argument('claims')} is {type(self.claims).__name__}; expected a "
                 "ClaimSampler, to draw claims for each part"
             )
         if self.interval in BOOTSTRAPS:

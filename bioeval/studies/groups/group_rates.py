@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import cut, escaped
+from bioeval.base.errors import short_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
@@ -280,9 +280,7 @@ def flag_warnings(
 
 def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
     """Return the names of groups, short and printable; of many, the first few."""
-    names = [
-        cut(escaped(str(x)), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag
-    ]
+    names = [short_name(str(x), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

@@ -17,9 +17,8 @@ from bioeval.base.errors import (
     DataError,
     ProtocolError,
     chosen_task,
-    cut,
-    escaped,
     require_choice,
+    short_name,
 )
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
@@ -327,7 +326,7 @@ def blocks(found: Found) -> Iterator[Block]:
     A rate that is flagged has an asterisk; groups are in the order of their names.
     """
     ds = found[""]
-    names = [cut(escaped(str(x)), _LONGEST) for x in ds["group"].values.tolist()]
+    names = [short_name(str(x), _LONGEST) for x in ds["group"].values.tolist()]
     given = ds.attrs["chosen_on"] == "given"
     searches = "claimed_group" not in ds.dims
     if searches:

@@ -24,7 +24,7 @@ import xarray as xr
 import xxhash
 from matplotlib.figure import Figure
 
-from bioeval.base.errors import CardError, escaped, printable, renamed
+from bioeval.base.errors import CardError, printable, renamed
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.studies.explain.plots import RowWalkDisplay
@@ -277,7 +277,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "arrays": store.text(),
     }
     text = _template().render(context)
-    return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
+    return _DIRECTIONS.sub(lambda found: printable(found[0]), text)
 
 
 def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.kinds import METRICS, MetricName
+from bioeval.base.kinds import MetricName
 from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
@@ -124,7 +124,7 @@ def plan_run(
     1000000000000.0
     """
     require_choice("dtype", dtype, DTYPES)
-    require_choice("metric", metric, METRICS)
+    require_choice("metric", metric, get_args(MetricName))
     workers = require_integer("workers", workers, low=1)
     auc = require_flag("auc", auc)
     if scores is None:
