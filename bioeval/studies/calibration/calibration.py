@@ -10,13 +10,12 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base import scalars
 from bioeval.base.arguments import numbers_or_nothing
 from bioeval.base.errors import Argument, DataError, counted, printable
 from bioeval.base.kinds import PLURALS
 from bioeval.base.progress import reported_to
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, by_name
+from bioeval.base.scalars import SCALARS, Name
+from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import attempts_within
 from bioeval.results.blocks import (
     Block,
@@ -40,7 +39,7 @@ from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates
 
 CALIBRATION = {
-    **by_name(scalars.CALIBRATION_POINTS),
+    **picked(SCALARS, "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),

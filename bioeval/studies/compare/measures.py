@@ -488,7 +488,7 @@ class ComparedRetrieval:
         }
         self.measures: dict[tuple[str, str], QueryMean] = {}
         cut = rules.rank_k or int(found.get("rank_k", 0))
-        for scalar in QUERY_MEANS:
+        for scalar in QUERY_MEANS.values():
             if (mean := measures.means.get(scalar.name)) is not None:
                 self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:

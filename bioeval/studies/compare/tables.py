@@ -10,7 +10,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base.errors import Naming, counted, renamed
+from bioeval.base.errors import counted, renamed
 from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
@@ -174,7 +174,9 @@ def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterat
 class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
-    def __init__(self, title: str, found: Mapping[str, xr.Dataset], naming: Naming):
+    def __init__(
+        self, title: str, found: Mapping[str, xr.Dataset], naming: Callable[[str, str | None], str]
+    ):
         self.title, self._naming = title, naming
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 

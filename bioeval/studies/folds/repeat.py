@@ -11,13 +11,12 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base import scalars
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
-from bioeval.base.variables import OPEN_SET
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, SCALARS, Name, rates_of
+from bioeval.base.variables import OPEN_SET, picked
 from bioeval.evaluation.splits import (
     ReducedGalleries,
     SplitSides,
@@ -51,7 +50,7 @@ from bioeval.tallies.thresholds import check_thresholds, require_values, to_inte
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
-_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+_RATES |= picked(SCALARS, "dir", "cms")
 
 REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
 REPEATED["reduced_galleries"] = Name(

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import GOM_MEANS, Name
+from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, bounds
 from bioeval.protocol import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, build, rate
@@ -40,6 +40,7 @@ from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
 from bioeval.studies.reid.results import (
     GOM,
+    GOM_MEANS,
     GomOptions,
     in_units_of_user,
     missing_warnings,
@@ -430,7 +431,7 @@ def gom_of_lists(
     means = [
         {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
     ]
-    single = {scalar.name for scalar in GOM_MEANS}
+    single = set(GOM_MEANS)
     for name in measures:
         dims = () if name in single else over
         given[name] = dims, means[0][name], means[1][name]
@@ -705,5 +706,5 @@ class _RetrievedLists:
             "ttr": _Measure(some, something, more),
             "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
             "ftr": _Measure(absent, something, more),
-            **{x.name: _Measure(some, *np.sort(self.sums.get(x.name, ap), 0)) for x in GOM_MEANS},
+            **{name: _Measure(some, *np.sort(self.sums.get(name, ap), 0)) for name in GOM_MEANS},
         }

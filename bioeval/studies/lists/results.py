@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
-from bioeval.base.variables import by_name, ends, picked
+from bioeval.base.variables import ends, picked
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
     MatchCurve,
@@ -39,7 +39,7 @@ from bioeval.studies.reid.results import (
 from bioeval.tallies.identification_job import check_max_rank
 
 TOP_K = {
-    **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
+    **picked(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
     **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
     **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
@@ -252,7 +252,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
-        lost = ", ".join(x.label for x in QUERY_MEANS if x.name not in means)
+        lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
         notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
     if unknown.any():
         notes.append(f"lists determine precision and recall up to rank {ap_reach} only")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import SCALARS
 from bioeval.base.variables import TARGETS
 from bioeval.results.support import (
     RULE_OF_3,
@@ -157,7 +158,7 @@ def _live_row(
 _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
-    *(name for name, scalar in words.SCALARS.items() if scalar.quoted),
+    *(name for name, scalar in SCALARS.items() if scalar.quoted),
     *("genuine_attempts", "impostor_attempts"),
 )
 

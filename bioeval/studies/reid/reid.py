@@ -19,7 +19,7 @@ from bioeval.base.arguments import (
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
+from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_plan import runner_of
@@ -571,8 +571,6 @@ def apply_convention(
 # The columns of the paper after CMC(1).
 _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 
-_SCALARS = {scalar.name: scalar for scalar in (*GOM_POINTS, *QUERY_MEANS)}
-
 
 def gom_blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
@@ -596,14 +594,16 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():
-            values = [(CMC, ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)]
-            values += [(_SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
+            values = [
+                (SCALARS["cmc"], ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)
+            ]
+            values += [(SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
             cells = [
                 None if end and np.isnan(x) else scalar.written(float(x), 0.0)
                 for scalar, x in values
             ]
             rows.append([head, *cells])
-    heads = ["", CMC.label.format(rank=1), *(_SCALARS[name].label for name in _COLUMNS)]
+    heads = ["", SCALARS["cmc"].label.format(rank=1), *(SCALARS[name].label for name in _COLUMNS)]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
     yield Note(

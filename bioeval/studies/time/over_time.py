@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import scalars
 from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import (
     CLOSED_SET,
     COORDINATES,
@@ -75,7 +74,7 @@ OVER_TIME = {
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": COORDINATES["threshold"],
-    "dir": scalars.DIR,
+    "dir": SCALARS["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
     "cms": CLOSED_SET["cms"],
     "cms_count": CLOSED_SET["cms_count"],
