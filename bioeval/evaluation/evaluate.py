@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engine import Client, refuse_engine
+from bioeval.base.engines import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.study import doors, offered

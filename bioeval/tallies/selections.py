@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.engine import engine
+from bioeval.base.engines import engine
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order

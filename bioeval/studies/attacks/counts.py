@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError, counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import Argument, DataError, counted, larger_is_closer, require_numbers
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values

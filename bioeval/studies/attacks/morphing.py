@@ -10,18 +10,18 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
     DataError,
+    Name,
     ProtocolError,
+    RandomState,
+    RateBootstrap,
     counted,
     require_choice,
+    require_list,
     short_name,
 )
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import RateBootstrap
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build

@@ -10,13 +10,21 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array, require_numbers
-from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
-from bioeval.base.kinds import ValuedKind, larger_is_closer
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import RateBootstrap
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    Name,
+    RandomState,
+    RateBootstrap,
+    ValuedKind,
+    __version__,
+    counted,
+    larger_is_closer,
+    require_array,
+    require_choice,
+    require_numbers,
+    short_name,
+)
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.words import (

@@ -10,12 +10,19 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import numbers_or_nothing
-from bioeval.base.errors import Argument, DataError, counted, printable
-from bioeval.base.kinds import PLURALS
-from bioeval.base.progress import reported_to
-from bioeval.base.scalars import SCALARS, Name
-from bioeval.base.variables import VERIFICATION, picked
+from bioeval.base import (
+    PLURALS,
+    SCALARS,
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    counted,
+    numbers_or_nothing,
+    picked,
+    printable,
+    reported_to,
+)
 from bioeval.evaluation.chosen_threshold import attempts_within
 from bioeval.results.blocks import (
     Block,

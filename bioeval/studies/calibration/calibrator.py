@@ -17,9 +17,15 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base import (
+    PLURALS,
+    BioevalWarning,
+    DataError,
+    counted,
+    larger_is_closer,
+    require_choice,
+    require_number,
+)
 from bioeval.partition import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived

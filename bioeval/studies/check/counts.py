@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reporter, stage
+from bioeval.base import larger_is_closer, reporter, stage
 from bioeval.kernels import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.results.findings import Finding, listed
 from bioeval.results.support import (
     RULE_OF_3,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.kinds import Kind
+from bioeval.base import Kind
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, option, progress_shown, reword

@@ -12,11 +12,17 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    Client,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    __version__,
+    counted,
+    require_choice,
+)
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import with_exclusions
 from bioeval.results.dataset import along, build

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.engine import engine
-from bioeval.base.progress import report, stage
-from bioeval.base.random import Stream
-from bioeval.base.scalars import OPTIMA
+from bioeval.base import OPTIMA, Stream, engine, report, stage
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError
-from bioeval.base.progress import stage
-from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
+from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.support import RULE_OF_30, support_warnings, supported

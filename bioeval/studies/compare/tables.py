@@ -10,8 +10,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base.errors import counted, renamed
-from bioeval.base.scalars import POINTS_OF
+from bioeval.base import POINTS_OF, counted, renamed
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT

@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
-from bioeval.base.scalars import QUERY_MEANS, SCALARS, Name
-from bioeval.base.variables import VERIFICATION
+from bioeval.base import (
+    QUERY_MEANS,
+    SCALARS,
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    counted,
+    nearest_name,
+    require_list,
+)
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
 from bioeval.evaluation.ticker import ticker

@@ -11,9 +11,15 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, CardError, DataError, ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import (
+    Argument,
+    CardError,
+    DataError,
+    ProtocolError,
+    larger_is_closer,
+    require_choice,
+    require_integer,
+)
 from bioeval.protocol import Protocol, available, fields_of, for_layout, load
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras

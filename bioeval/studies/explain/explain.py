@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import (
+    Argument,
+    DataError,
+    ProtocolError,
+    larger_is_closer,
+    nearest_name,
+    require_integer,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol, for_layout

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import larger_is_closer
 from bioeval.protocol import Protocol, with_exclusions
 from bioeval.scores import arrays
 from bioeval.scores.arrays import parse_fusion

@@ -14,10 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base.arguments import (
-    require_text,
-)
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import larger_is_closer, require_text
 from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.tables import ShownList, lists_of, templates_of

@@ -15,10 +15,16 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import DataError, counted, printable
-from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.base.panels import safe
-from bioeval.base.scalars import QUERY_MEANS, SCALARS
+from bioeval.base import (
+    QUERY_MEANS,
+    SCALARS,
+    DataError,
+    counted,
+    larger_is_closer,
+    noun_of,
+    printable,
+    safe,
+)
 from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,

@@ -16,17 +16,18 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.engine import Client, computed_here
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
     BioevalWarning,
+    Client,
     DataError,
+    Kind,
     ProtocolError,
+    RandomState,
     bad_choice,
+    computed_here,
     counted,
 )
-from bioeval.base.kinds import Kind
-from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.splits import (
     PairSides,

@@ -11,9 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_callable
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
-from bioeval.base.progress import report, reporter, stage
+from bioeval.base import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    counted,
+    report,
+    reporter,
+    require_callable,
+    stage,
+)
 from bioeval.base.study import hooks
 from bioeval.evaluation.splits import (
     PairSides,

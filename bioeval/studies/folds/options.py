@@ -7,10 +7,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.variables import Bootstrap
+from bioeval.base import (
+    Argument,
+    Bootstrap,
+    DataError,
+    ProtocolError,
+    RandomState,
+    chosen_task,
+    require_array,
+    require_choice,
+)
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion

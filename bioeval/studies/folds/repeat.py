@@ -11,12 +11,21 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, SCALARS, Name, rates_of
-from bioeval.base.variables import OPEN_SET, picked
+from bioeval.base import (
+    AVERAGED,
+    OPEN_SET,
+    POINTS_OF,
+    RATES_OF,
+    SCALARS,
+    Name,
+    ProtocolError,
+    larger_is_closer,
+    picked,
+    rates_of,
+    reporter,
+    require_choice,
+    require_text,
+)
 from bioeval.evaluation.splits import (
     ReducedGalleries,
     SplitSides,

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
-from bioeval.base.scalars import AVERAGED, FOLD_RATES, RATES_OF, Name, rates_of
-from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
+from bioeval.base import (
+    AVERAGED,
+    CLOSED_SET,
+    FOLD_RATES,
+    RATES_OF,
+    VERIFICATION,
+    Name,
+    counted,
+    picked,
+    rates_of,
+)
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError
+from bioeval.base import ProtocolError
 from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
 from bioeval.protocol import Protocol, available
 from bioeval.results.dataset import tree_of

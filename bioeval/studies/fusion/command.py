@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.base.version import __version__
+from bioeval.base import BioevalWarning, DataError, __version__
 from bioeval.cli.arguments import METADATA, card
 from bioeval.cli.command import Command, flag, naming, option, progress_shown
 from bioeval.cli.console import note, show_json
@@ -193,7 +192,7 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.variables import TARGETS
+    from bioeval.base import TARGETS
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
     from bioeval.results.layouts import former_names

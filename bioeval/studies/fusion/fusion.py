@@ -11,9 +11,16 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
-from bioeval.base.kinds import PLURALS, ValuedKind, larger_is_closer
+from bioeval.base import (
+    PLURALS,
+    Argument,
+    DataError,
+    ValuedKind,
+    bad_choice,
+    larger_is_closer,
+    require_choice,
+    require_number,
+)
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores

@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.random import RandomState
+from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks

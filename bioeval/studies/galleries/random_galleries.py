@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bioeval.base.errors import MergeError, require_choice
-from bioeval.base.random import seed_sequence
+from bioeval.base import MergeError, require_choice, seed_sequence
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance

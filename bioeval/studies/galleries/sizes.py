@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base import MergeError
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies.counters import ThresholdCounter

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import short_name
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.memory import require_memory
-from bioeval.base.progress import stage
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, ends, picked
+from bioeval.base import (
+    VERIFICATION,
+    Name,
+    ends,
+    larger_is_closer,
+    picked,
+    require_memory,
+    short_name,
+    stage,
+)
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RULE_OF_30
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs

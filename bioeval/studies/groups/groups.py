@@ -10,19 +10,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.engine import Client
-from bioeval.base.errors import (
+from bioeval.base import (
+    OPEN_SET,
     Argument,
+    Bootstrap,
+    Client,
     DataError,
+    Name,
     ProtocolError,
+    RandomState,
     chosen_task,
+    ends,
+    picked,
     require_choice,
+    require_number,
     short_name,
 )
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.ticker import ticker

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from bioeval.base.errors import short_name
+from bioeval.base import short_name
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
     OneResultDisplay,

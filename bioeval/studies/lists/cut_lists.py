@@ -16,9 +16,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, bounds
+from bioeval.base import (
+    OPEN_SET,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    bounds,
+    counted,
+    require_choice,
+)
 from bioeval.protocol import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, build, rate
 from bioeval.results.identification import (

@@ -9,10 +9,19 @@ from typing import get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag, require_integer
-from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
-from bioeval.base.variables import ends, picked
+from bioeval.base import (
+    MATCH_SUMS,
+    QUERY_MEANS,
+    DataError,
+    Name,
+    ProtocolError,
+    ends,
+    picked,
+    require_choice,
+    require_flag,
+    require_integer,
+    subject,
+)
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
     MatchCurve,

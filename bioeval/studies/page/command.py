@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.variables import IntervalMethod
+from bioeval.base import BioevalError, DataError, IntervalMethod
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, option, progress_shown

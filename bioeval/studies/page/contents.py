@@ -24,8 +24,7 @@ import xarray as xr
 import xxhash
 from matplotlib.figure import Figure
 
-from bioeval.base.errors import CardError, printable, renamed
-from bioeval.base.version import __version__
+from bioeval.base import CardError, __version__, printable, renamed
 from bioeval.protocol import explain, load
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import SCALARS
-from bioeval.base.variables import TARGETS
+from bioeval.base import SCALARS, TARGETS
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,

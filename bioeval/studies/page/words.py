@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from bioeval.base.scalars import SCALARS
+from bioeval.base import SCALARS
 from bioeval.results.words import stricter
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import PageItem

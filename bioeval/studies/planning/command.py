@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import DataError
-from bioeval.base.variables import IntervalMethod
+from bioeval.base import DataError, IntervalMethod
 from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
 from bioeval.cli.options import (

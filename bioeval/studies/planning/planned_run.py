@@ -10,14 +10,22 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag, require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.kinds import MetricName
-from bioeval.base.lazy import without
-from bioeval.base.memory import in_words, physical_memory
-from bioeval.base.progress import stage
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    MetricName,
+    Name,
+    __version__,
+    counted,
+    in_words,
+    physical_memory,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_number,
+    stage,
+    without,
+)
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings

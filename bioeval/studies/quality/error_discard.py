@@ -11,10 +11,15 @@ import numba
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_increasing_proportions
-from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, picked
+from bioeval.base import (
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    picked,
+    require_choice,
+    require_increasing_proportions,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build

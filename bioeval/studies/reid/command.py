@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.variables import IntervalMethod
-from bioeval.base.version import __version__
+from bioeval.base import IntervalMethod, __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import Command, option

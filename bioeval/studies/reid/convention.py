@@ -16,8 +16,14 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
+from bioeval.base import (
+    CardError,
+    DataError,
+    ProtocolError,
+    bad_choice,
+    require_choice,
+    require_integer,
+)
 from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs

@@ -9,18 +9,22 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import (
+from bioeval.base import (
     MOST_DRAWS,
+    SCALARS,
+    Argument,
+    Client,
+    DataError,
+    IntervalMethod,
+    Name,
+    ProtocolError,
+    RandomState,
+    counted,
     numbers_or_nothing,
     require_callable,
     require_flag,
     require_integer,
 )
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import SCALARS, Name
-from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol import Protocol, load, section_of, with_exclusions

@@ -10,12 +10,22 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalWarning, DataError, MergeError, ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, SCALARS, Name
-from bioeval.base.variables import ends, picked
-from bioeval.base.version import __version__
+from bioeval.base import (
+    MATCH_SUMS,
+    QUERY_MEANS,
+    SCALARS,
+    BioevalWarning,
+    DataError,
+    MergeError,
+    Name,
+    ProtocolError,
+    __version__,
+    ends,
+    larger_is_closer,
+    picked,
+    require_choice,
+    require_integer,
+)
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
     AP_FORMS,

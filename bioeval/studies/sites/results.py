@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import QUERY_MEANS, RATES_OF
-from bioeval.base.variables import VERIFICATION
+from bioeval.base import (
+    QUERY_MEANS,
+    RATES_OF,
+    VERIFICATION,
+    Argument,
+    ProtocolError,
+    larger_is_closer,
+)
 from bioeval.evaluation.task_counts import TaskCounts, noted
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.identification import (

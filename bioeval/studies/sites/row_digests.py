@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import larger_is_closer
 from bioeval.kernels import RawRows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows

@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
-from bioeval.base.version import __version__
+from bioeval.base import (
+    CLOSED_SET,
+    OPEN_SET,
+    VERIFICATION,
+    BioevalError,
+    DataError,
+    Name,
+    __version__,
+    larger_is_closer,
+)
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
+from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
 from bioeval.evaluation.splits import SplitSides

@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import counted, larger_is_closer
 from bioeval.results.words import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
 from bioeval.views.plots import style as look

@@ -12,8 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base import counted, larger_is_closer, noun_of
 from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
 from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.studies.folds.tables import not_shown

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from bioeval.base.variables import Bootstrap
+from bioeval.base import Bootstrap
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import Command, option

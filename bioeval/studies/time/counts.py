@@ -14,9 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.engine import engine
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base import Argument, DataError, ProtocolError, engine, require_choice, require_integer
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
 from bioeval.tallies.counters import ThresholdCounter, gather

@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_list
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import SCALARS, Name
-from bioeval.base.variables import (
+from bioeval.base import (
     CLOSED_SET,
     COORDINATES,
     OPEN_SET,
+    SCALARS,
     VERIFICATION,
+    Argument,
     Bootstrap,
+    Client,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    counted,
     ends,
     picked,
+    require_choice,
+    require_integer,
+    require_list,
 )
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import Protocol

@@ -12,12 +12,20 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.engine import Client
-from bioeval.base.errors import DataError, counted, require_choice, short_name
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import stage
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base import (
+    MOST_DRAWS,
+    Client,
+    DataError,
+    RandomState,
+    Stream,
+    counted,
+    larger_is_closer,
+    require_choice,
+    require_integer,
+    seed_sequence,
+    short_name,
+    stage,
+)
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.blocks import (
