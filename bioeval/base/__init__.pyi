@@ -33,7 +33,6 @@ from bioeval.base.errors import (
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
-    subject as subject,
     wrapped as wrapped,
 )
 from bioeval.base.json_text import parse_json as parse_json
@@ -86,7 +85,6 @@ from bioeval.base.variables import (
     VERIFICATION as VERIFICATION,
     Bootstrap as Bootstrap,
     IntervalMethod as IntervalMethod,
-    RateBootstrap as RateBootstrap,
     bounds as bounds,
     ends as ends,
     picked as picked,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from bioeval.tallies.threshold_rules import is_number, rate_in
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
+
+#: Methods of an interval that resample subjects, without the one that leaves subjects out.
+RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from bioeval.base import (
     Name,
     ProtocolError,
     RandomState,
-    RateBootstrap,
     counted,
     require_choice,
     require_list,
@@ -31,6 +30,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.counts import RateBootstrap
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule

@@ -15,7 +15,6 @@ from bioeval.base import (
     DataError,
     Name,
     RandomState,
-    RateBootstrap,
     ValuedKind,
     __version__,
     counted,
@@ -34,7 +33,13 @@ from bioeval.results.words import (
     thresholds_in_one_precision,
 )
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
+from bioeval.studies.attacks.counts import (
+    DetectionRule,
+    Potential,
+    Presentations,
+    RateBootstrap,
+    presentations_of,
+)
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.thresholds import (

@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base import (
     MATCH_SUMS,
     QUERY_MEANS,
+    Argument,
     DataError,
     Name,
     ProtocolError,
@@ -20,7 +21,6 @@ from bioeval.base import (
     require_choice,
     require_flag,
     require_integer,
-    subject,
 )
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
@@ -426,7 +426,7 @@ def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
     rank = require_integer(name, given, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{subject(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
             f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
             "scores"
         )
