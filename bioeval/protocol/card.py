@@ -590,7 +590,7 @@ class Protocol:
         return "\n".join(lines) + "\n"
 
 
-def section_of(card: Protocol, name: str) -> Section:
+def section_of(card: Protocol, name: str) -> Any:
     """Return a section of a card, with its defaults where the card has none."""
     return getattr(card, name) or SECTIONS[name]()
 

@@ -593,8 +593,8 @@ def evaluate_folds(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
             "it out, or take a card without folds"
         )
-    uncertainty: Any = section_of(card, "uncertainty")
-    threshold: Any = section_of(card, "threshold")
+    uncertainty = section_of(card, "uncertainty")
+    threshold = section_of(card, "threshold")
     rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
