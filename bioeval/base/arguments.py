@@ -118,20 +118,11 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
 
     Raise :class:`DataError` unless they increase within [0, 1].
     """
-    try:
-        array = np.atleast_1d(require_numbers(name, values))
-    except DataError:
-        array = np.array([math.nan])
-    inside = array.ndim == 1 and len(array) > 0 and ((array >= 0) & (array <= 1)).all()
+    array = numbers_or_nothing(values)
+    inside = len(array) > 0 and ((array >= 0) & (array <= 1)).all()
     if not inside or (np.diff(array) <= 0).any():
         raise DataError(f"{subject(name)} is {values!r}; expected increasing numbers from 0 to 1")
     return [Fraction(repr(value)) for value in array.tolist()]
-
-
-def require_prior(prior: Any) -> None:
-    """Raise :class:`DataError` unless a prior is above 0 and below 1."""
-    if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-        raise DataError(f"prior is {prior!r}; expected a probability below 1")
 
 
 def require_flag(name: str, value: Any) -> bool:

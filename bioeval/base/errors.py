@@ -68,7 +68,7 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
 
 
-def short_name(name: str) -> str:
+def short_name(name: str, longest: int = 80) -> str:
     r"""Return the name of a system, perhaps a file name, short and printable.
 
     Examples
@@ -76,7 +76,7 @@ def short_name(name: str) -> str:
     >>> short_name("faces\x1b[31m")
     'faces\\x1b[31m'
     """
-    return cut(escaped(name), 80)
+    return cut(escaped(name), longest)
 
 
 def wrapped(text: str, width: int = 80, *, hang: int | None = None) -> list[str]:

@@ -108,6 +108,11 @@ class Stream:
         span = high - low + 1
         return low + np.floor(self.uniforms(count) * span).astype(np.int64)
 
+    def permutation(self, n: int) -> np.ndarray:
+        """Return 0 to n - 1 in random order: the order of n random numbers of 70 bits."""
+        low = self.uniforms(n)
+        return np.lexsort((low, self.uniforms(n)))
+
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn a seed into a seed sequence.

@@ -189,14 +189,15 @@ class MeanOverQueries(Scalar):
 
 
 def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return rates that are not given; a quotient of counts without attempts is NaN."""
+    """Return rates that are not given, of counts that are; NaN without attempts."""
     found = dict(given)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
         if scalar.name in found:
             continue
         if scalar.quotient:
-            above, below = (sum(found[x] for x in names) for names in scalar.quotient)
-            found[scalar.name] = above / np.where(below > 0, below, np.nan)
+            if found.keys() >= {*scalar.quotient[0], *scalar.quotient[1]}:
+                above, below = (sum(found[x] for x in names) for names in scalar.quotient)
+                found[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
             found[scalar.name] = scalar.of_rates(found["far"], found["frr"])
     return {name: values for name, values in found.items() if name not in given}
@@ -446,7 +447,7 @@ def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray
     return 1 / np.log2(1.0 + rank) / ideal[number - 1]
 
 
-QUERY_MEANS = (
+_QUERY_MEANS = (
     MeanOverQueries(
         "mean average precision (mAP)",
         name="mean_ap",
@@ -497,11 +498,11 @@ QUERY_MEANS = (
     ),
 )
 
-#: Of these, what is a sum over the matches of a query.
-MATCH_SUMS = {scalar.name: scalar for scalar in QUERY_MEANS if scalar.of_match}
+#: The means over queries, by name.
+QUERY_MEANS = {scalar.name: scalar for scalar in _QUERY_MEANS}
 
-#: Of these, what GOM has too.
-GOM_MEANS = tuple(scalar for scalar in QUERY_MEANS if "gom" in scalar.results)
+#: Of these, what is a sum over the matches of a query.
+MATCH_SUMS = {name: scalar for name, scalar in QUERY_MEANS.items() if scalar.of_match}
 
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
@@ -705,6 +706,9 @@ RATES_OF = {
     for result in ("folds", "repeats", "task")
 }
 
+#: Those of a test part, and what only some test parts have the counts of.
+FOLD_RATES = (*RATES_OF["folds"], FAR_UNENROLLED, *SEEN, *ATTACK_RATES)
+
 #: The rates of a decision over the threshold, in the order of their variables.
 DECISIONS = tuple(
     next(x for x in VERIFICATION_RATES if x.name == name) for name in ("gar", "frr", "far", "grr")
@@ -750,7 +754,19 @@ COMPARED = {
         RECOGNITION_RATE,
         DIR_AT_FAR,
         CMC,
-        *QUERY_MEANS,
+        *_QUERY_MEANS,
     )
     if "comparison" in scalar.results
+}
+
+#: Every scalar by its name; EER that of verification.
+SCALARS = {
+    scalar.name: scalar
+    for scalar in (
+        *VERIFICATION_SCALARS,
+        *(FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST),
+        *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS),
+        *(*RANKED_LISTS, INTERPOLATED_PRECISION, *RETRIEVED_SETS),
+        *(FAR_UNENROLLED, *ATTACK_RATES, *SEEN, *CALIBRATION_POINTS, *GOM_POINTS),
+    )
 }

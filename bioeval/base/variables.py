@@ -43,8 +43,7 @@ def bounds(name: str, words: str, units: str = "1") -> dict[str, Name]:
     }
 
 
-#: Methods of an interval that resample subjects; without the one that leaves subjects out.
-RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
+#: Methods of an interval that resample subjects.
 Bootstrap = Literal["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
 
 #: Methods of an interval. Only the last two assume independent attempts.

@@ -208,7 +208,7 @@ def _os_error(error: OSError) -> int:
     said = f"{file}{error.strerror or error}"
     frames = traceback.walk_tb(error.__traceback__)
     if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
-        from bioeval.kernels.compiled import CACHE
+        from bioeval.kernels.compiling import CACHE
 
         said += f"; compiled kernels are kept in {CACHE}, and NUMBA_CACHE_DIR names another folder"
     return _say(said, FAILED if machine else WRONG)

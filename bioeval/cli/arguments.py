@@ -222,7 +222,7 @@ class ThresholdsOption(click.ParamType):
 
 def card(value: str) -> str:
     """Return the name or path of a protocol card, unless a folder or another file has that name."""
-    from bioeval.protocol import available
+    from bioeval.protocol.loading import available
 
     path = Path(value)
     if value == "auto" or value.endswith(".toml") or path.name != value or value in available():

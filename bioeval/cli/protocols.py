@@ -29,7 +29,7 @@ _LEAST_WIDTH = 20
 @markup_options
 def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
-    from bioeval.protocol import available, explain, load
+    from bioeval.protocol.loading import available, explain, load
     from bioeval.views.terms import TermTranslator
 
     as_json, markup = take_form(options)
@@ -63,8 +63,8 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
 
 def _check(names: Sequence[str]) -> None:
     """Print whether each card is valid and what it lacks to ship."""
-    from bioeval.protocol import load
     from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
+    from bioeval.protocol.loading import load
 
     for name in names:
         try:

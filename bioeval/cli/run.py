@@ -150,8 +150,8 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     seeded = source is ParameterSource.COMMANDLINE
     if not given and not seeded:
         return protocol
-    from bioeval.protocol import for_layout
-    from bioeval.protocol.card import Claims, Threshold
+    from bioeval.protocol.card import Claims, section_of
+    from bioeval.protocol.loading import for_layout
 
     name = protocol
     if protocol == "auto" and parts:
@@ -208,7 +208,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
                 "assures one threshold on all data"
             )
         how = {name: given[name] for name in ("assure", "assurance")}
-        card = replace(card, threshold=replace(card.threshold or Threshold(), **how))
+        card = replace(card, threshold=replace(section_of(card, "threshold"), **how))
     if "claims" in given:
         _require_verification(card, "--claims are")
         card = replace(card, claims=Claims(**given["claims"], seed=seed))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engine import Client, refuse_engine
+from bioeval.base.engines import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.study import doors, offered
@@ -27,8 +27,8 @@ from bioeval.evaluation.plan import (
 )
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.evaluation.task_plan import runner_of
-from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import load
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.support import kind_doubt
 from bioeval.scores.blocks import Progress, is_small, threads_for

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engine import Client
+from bioeval.base.engines import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name

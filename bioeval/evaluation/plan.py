@@ -14,8 +14,8 @@ from bioeval.base.progress import stage
 from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
-from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes

@@ -255,6 +255,11 @@ class SplitSides:
         self._warn_of_distractors(splitter)
         return plan_of(self._own(splitter), self.n, self.labels, None, self.meta)
 
+    @staticmethod
+    def enrols(splitter: Any) -> bool:
+        """Whether a splitter divides into galleries and probes."""
+        return isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+
     def galleries(self, splitter: Any) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield the samples of each gallery and of its probes."""
         return split_samples(splitter, self.n, self.labels, None, self.meta)

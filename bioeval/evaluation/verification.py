@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engine import Client, refuse_engine
+from bioeval.base.engines import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable

@@ -4,3 +4,7 @@ A kernel knows no labels, files or protocols: it gets blocks of distances (C-con
 where there is no attempt, subjects of the gallery side by side) and integer positions. A kernel
 file calls no kernel of another file, because numba's cache would not notice an edit there.
 """
+
+from bioeval.base.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__spec__)

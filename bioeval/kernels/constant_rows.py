@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.compiled import FEW, by_numpy, compiled
+from bioeval.kernels.compiling import FEW, by_numpy, compiled
 
 
 def numpy_constant_rows(raw, places, itself, value, count):

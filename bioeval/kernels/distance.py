@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 
 class Embeddings(NamedTuple):

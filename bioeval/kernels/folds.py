@@ -1,4 +1,4 @@
-"""Scores counted by classes of both templates: by their folds, or by the lower of two codes.
+"""Scores counted by the folds of both templates.
 
 As in ``count``, the row's own subject is at ``mate_start:mate_stop``, everything else is an
 impostor score, and NaN is no attempt. The cells of folds cover the whole line: the first one is
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 # Scores that are looked at together.
 PIECE = 64
@@ -154,29 +154,3 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
                         place[c, count, 1] = p
                     count += 1
         filled[c] = count
-
-
-@parallel_rows("tables")
-def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
-    """Count impostor scores by the lower code of their templates, also at the threshold.
-
-    ``tables[c, k, 0]``, int64, gets those up to the threshold, and ``tables[c, k, 1]`` the others;
-    NaN is no attempt. `code` has one for each position, `row_code` one for each row.
-    """
-    block = rows.values
-    mate_start = rows.mate_start
-    mate_stop = rows.mate_stop
-    b, n = block.shape
-    chunks = tables.shape[0]
-    for c in range(begin, end):
-        table = tables[c]
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            mine = row_code[i]
-            for side in range(2):
-                start = 0 if side == 0 else mate_stop[i]
-                stop = mate_start[i] if side == 0 else n
-                for p in range(start, stop):
-                    x = np.float64(row[p])
-                    if x == x:
-                        table[min(mine, code[p]), np.int64(not (x <= threshold))] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import by_numpy, compiled
+from bioeval.kernels.compiling import by_numpy, compiled
 
 
 @register_jitable

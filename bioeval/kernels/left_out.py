@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 
 class ByGroup(NamedTuple):

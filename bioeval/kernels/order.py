@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.compiled import by_numpy, compiled
+from bioeval.kernels.compiling import by_numpy, compiled
 
 # Fewer scores are compared: counting their digits takes longer.
 _LEAST = 1 << 10

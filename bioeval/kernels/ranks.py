@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import FEW, by_numpy, parallel_rows
+from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
 
 
 @register_jitable

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import compiled
+from bioeval.kernels.compiling import compiled
 
 #: So few numbers are put in order one by one.
 FEW = 48

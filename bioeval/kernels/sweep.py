@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 
 @register_jitable

@@ -28,3 +28,11 @@ from bioeval.partition.shuffle_splits import (
     ThreeParts as ThreeParts,
     TrainValidationTest as TrainValidationTest,
 )
+
+# For studies
+# isort: split
+from bioeval.partition.base import (
+    LabelCodes as LabelCodes,
+    Parameters as Parameters,
+    SplitterLike as SplitterLike,
+)

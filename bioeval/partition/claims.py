@@ -130,7 +130,7 @@ class ClaimSampler(Parameters):
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}"
                 f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
             )
-        return able[shuffling.permutation(draws, len(able))[:wanted]]
+        return able[draws.permutation(len(able))[:wanted]]
 
     def _require_others(self, numbers: np.ndarray, known: np.ndarray, enrolled: int) -> None:
         for those, others in ((known, enrolled - 1), (~known, enrolled)):

@@ -165,7 +165,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
-            order = shuffling.permutation(draws, samples.n)
+            order = draws.permutation(samples.n)
             probe &= place_in_subject(who, probe, order) < self.n_probe
         gallery[few[who.codes]] = self.too_few == "enrol"
         probe[few[who.codes]] = self.too_few == "probe"
@@ -232,7 +232,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             rank = -_as_quality(samples, self.quality)
         elif self._random_gallery:
             # By subject, so that only the order of a subject's own templates has an influence.
-            rank[np.argsort(codes, kind="stable")] = shuffling.permutation(draws, samples.n)
+            rank[np.argsort(codes, kind="stable")] = draws.permutation(samples.n)
         return place_in_subject(samples.subjects, may, rank)
 
     def _refuse(
@@ -347,7 +347,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         """Return the division of one repeat; `galleries` seed the draw of galleries."""
         who, inner = samples.subjects, self.probe_gallery
         numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
-        order = shuffling.permutation(numbers, len(who))
+        order = numbers.permutation(len(who))
         outside = np.zeros(len(who), dtype=bool)
         if self.enrolled is None:
             outside[order[: self._number_out(samples)]] = True

@@ -108,7 +108,7 @@ def _places(who: LabelCodes, draws: Stream) -> np.ndarray:
     """Return the random place of each sample within its subject."""
     rank = np.empty(len(who.codes), dtype=np.int64)
     # By subject, so that only the order of a subject's own templates has an influence.
-    rank[np.argsort(who.codes, kind="stable")] = shuffling.permutation(draws, len(rank))
+    rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
     return place_in_subject(who, np.ones(len(rank), dtype=bool), rank)
 
 

@@ -31,12 +31,6 @@ def stream(seed: np.random.SeedSequence, purpose: int, key: int) -> Stream:
     return Stream(inner, key)
 
 
-def permutation(draws: Stream, n: int) -> np.ndarray:
-    """Return 0 to n - 1 in random order: the order of n random numbers of 70 bits."""
-    low = draws.uniforms(n)
-    return np.lexsort((low, draws.uniforms(n)))
-
-
 def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
     """Return the units in the order in which they are assigned to parts.
 
@@ -45,12 +39,12 @@ def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarr
     ascending.
     """
     if strata is None:
-        return np.arange(n) if draws is None else permutation(draws, n)
+        return np.arange(n) if draws is None else draws.permutation(n)
     grouped = np.argsort(strata, kind="stable")
     if draws is None:
         return grouped
-    place = permutation(draws, n)
-    block = permutation(draws, int(strata.max()) + 1)
+    place = draws.permutation(n)
+    block = draws.permutation(int(strata.max()) + 1)
     return grouped[np.lexsort((place, block[strata[grouped]]))]
 
 

@@ -217,6 +217,11 @@ class Partition(Section):
         """The fields without effect on this kind of partition."""
         return unused_by(self.by)
 
+    @property
+    def splitter(self) -> str:
+        """The name of the splitter in :mod:`bioeval.partition`."""
+        return PARTITIONS[self.by].splitter
+
     def options(self) -> dict[str, Any]:
         """Return the arguments of the splitter, from the fields of the card."""
         return {name: self[field] for name, field in PARTITIONS[self.by].arguments.items()}
@@ -583,6 +588,11 @@ class Protocol:
                 if section[key] is not None and self.layout in spec.layouts:
                     lines.append(f"{key} = {write_toml(section[key])}")
         return "\n".join(lines) + "\n"
+
+
+def section_of(card: Protocol, name: str) -> Any:
+    """Return a section of a card, with its defaults where the card has none."""
+    return getattr(card, name) or SECTIONS[name]()
 
 
 HEAD: Mapping[str, Field] = MappingProxyType(

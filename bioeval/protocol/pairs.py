@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
-from bioeval.protocol import load
 from bioeval.protocol.fields import fields_of
+from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from bioeval.protocol.fields import (
     PAIRS,
@@ -15,10 +15,6 @@ from bioeval.protocol.fields import (
     Task,
     card_field,
 )
-
-#: Names of the choices below, for type checkers.
-RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
-Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
 
 _FUSIONS = {
     "min": "the closest of the subject's templates decides (for similarities, the highest)",

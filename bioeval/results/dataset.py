@@ -29,7 +29,7 @@ RANKS = (1, 5, 10)
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
     "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr",
-    "recognition_rate", "auc", "d_prime", *(x.name for x in QUERY_MEANS), "hter_mean", "far_mean",
+    "recognition_rate", "auc", "d_prime", *QUERY_MEANS, "hter_mean", "far_mean",
     "frr_mean",
     "hter_summary", "far_summary", "frr_summary",
 )  # fmt: skip

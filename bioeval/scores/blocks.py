@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numba
 import numpy as np
 
-from bioeval.base.engine import refuse_engine
+from bioeval.base.engines import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited

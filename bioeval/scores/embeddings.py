@@ -460,7 +460,7 @@ def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
 
     So none waits for another, and last digits do not depend on the number of threads.
     """
-    from bioeval.kernels.compiled import in_turns
+    from bioeval.kernels.compiling import in_turns
 
     with _blas().limit(limits=1, user_api="blas"):
         in_turns(work, steps)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bioeval.base.engine import engine
+from bioeval.base.engines import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel

@@ -119,6 +119,22 @@ class ThresholdCounter:
         kernel.count_thresholds(values, mate_start, mate_stop, self.thresholds, *self.guide, tables)
         self.counts += tables.sum(axis=0)
 
+    def by_row(
+        self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray
+    ) -> np.ndarray:
+        """Return the counts of each row of a block, int64 of shape (b, t + 1)."""
+        tables = np.zeros((len(values), len(self.counts)), dtype=np.int64)
+        kernel.count_thresholds(values, mate_start, mate_stop, self.thresholds, *self.guide, tables)
+        return tables
+
+    def ranges(self, blocks: Iterable[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest and the largest score between thresholds, over blocks of rows."""
+        shape = (numba.get_num_threads(), len(self.counts))
+        low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+        for block in blocks:
+            kernel.ranges_between(*block, self.thresholds, *self.guide, low, high)
+        return low.min(axis=0), high.max(axis=0)
+
     def result(self) -> ThresholdCounts:
         """Return the counts."""
         return ThresholdCounts(self.thresholds, self.counts)

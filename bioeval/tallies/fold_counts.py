@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.engine import engine
+from bioeval.base.engines import engine
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias

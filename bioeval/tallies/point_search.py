@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.engine import computed_by, engine
+from bioeval.base.engines import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
 from bioeval.base.progress import stage

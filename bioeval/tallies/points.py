@@ -202,16 +202,15 @@ def allowed_errors(target: float, attempts: int) -> int:
     return c
 
 
-def hull_of(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of the lower-left convex hull of a ROC.
+def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return the places of the corners of the lower-left convex hull of a ROC.
 
     Its points go from (0, 1) to (1, 0), FAR not falling, FRR not rising.
     """
     from bioeval.kernels.hull import lower_hull
 
     chosen = np.empty(len(far), dtype=np.int64)
-    n = lower_hull(far, frr, chosen)
-    return far[chosen[:n]], frr[chosen[:n]]
+    return chosen[: lower_hull(far, frr, chosen)]
 
 
 def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.engine import engine
+from bioeval.base.engines import engine
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
@@ -145,6 +145,13 @@ class SelectionCounts:
     def of(self, name: str) -> np.ndarray:
         """Return a count of each selection."""
         return self.table[:, kernel.COUNTED.index(name)]
+
+    @property
+    def impostor_subjects(self) -> np.ndarray:
+        """Subjects of the impostor attempts of identification, of each selection."""
+        people, among, role = map(self.of, ("probe_subjects", "enrolled_subjects", "role"))
+        others = np.where(role == kernel.UNENROLLED, people - among, people)
+        return np.where(role == kernel.LEAVE_OUT, among, others)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from bioeval.base.arguments import require_callable
-from bioeval.base.engine import engine, refuse_engine
+from bioeval.base.engines import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most

@@ -86,7 +86,9 @@ def crossing_weight(far: np.ndarray, frr: np.ndarray) -> float:
 
 def _supporting(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of FAR at which two corners of the hull cost the same, and that cost."""
-    x, y = hull_of(np.append(far, 1.0), np.append(frr, 0.0))
+    x, y = np.append(far, 1.0), np.append(frr, 0.0)
+    corners = hull_of(x, y)
+    x, y = x[corners], y[corners]
     across, down = np.diff(x), -np.diff(y)
     weights = np.concatenate([[1.0], down / (down + across), [0.0]])
     cost = weights[1:-1] * x[:-1] + (1 - weights[1:-1]) * y[:-1]

@@ -15,7 +15,7 @@ import numpy as np
 
 import bioeval.kernels
 from benchmarks.timing import Clock, clock_of, limited
-from bioeval.kernels.compiled import ParallelRows
+from bioeval.kernels.compiling import ParallelRows
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from bioeval.base.progress import shown_by
-from bioeval.kernels import compiled
-from bioeval.kernels.compiled import Compilations
+from bioeval.kernels import compiling
+from bioeval.kernels.compiling import Compilations
 
 PROGRAM = """
 import numba
-from bioeval.kernels import compiled
+from bioeval.kernels import compiling
 from bioeval.studies.tracking import kernel as overlaps
 from bioeval.kernels import ranks
-print(compiled.CACHE)
-assert compiled.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
+print(compiling.CACHE)
+assert compiling.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
 """
 
 
@@ -32,7 +32,7 @@ def test_every_kernel_is_compiled_and_kept_by_bioeval(root):
     """Numba's own decorator would keep it where no edit of another file is noticed."""
     files = sorted((root / "bioeval").rglob("*.py"))
     own = [x.name for x in files if re.search(r"\bnjit\b", x.read_text(encoding="utf-8"))]
-    assert own == ["compiled.py"]
+    assert own == ["compiling.py"]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     assert done.stderr.count("\n") == 1
     assert "set NUMBA_CACHE_DIR" in done.stderr
     folder = Path(done.stdout.strip())
-    assert folder.name.startswith("bioeval-") and not folder.name.startswith(compiled._NAME)
+    assert folder.name.startswith("bioeval-") and not folder.name.startswith(compiling._NAME)
     assert not folder.exists()  # removed at the end
 
 
@@ -74,7 +74,7 @@ def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     own = str(installed / "own")
     for home, named, expected in (
-        (installed, {}, installed / ".cache" / f"{compiled._NAME}{compiled._digest()}"),
+        (installed, {}, installed / ".cache" / f"{compiling._NAME}{compiling._digest()}"),
         (installed / "file", {"NUMBA_CACHE_DIR": own}, own),
     ):
         done = in_a_process(installed, "-c", PROGRAM, HOME=str(home), **named)
@@ -87,40 +87,40 @@ def kernels(tmp_path, monkeypatch) -> Path:
     """The folder of two kernels, one of which uses what the other file has."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    (folder / "compiled.py").write_text("")
+    (folder / "compiling.py").write_text("")
     (folder / "other.py").write_text("STEP = 1\n")
-    monkeypatch.setattr(compiled, "__file__", str(folder / "compiled.py"))
+    monkeypatch.setattr(compiling, "__file__", str(folder / "compiling.py"))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     return folder
 
 
 def test_each_state_of_the_kernels_has_a_folder_of_its_own(kernels, monkeypatch):
-    first = compiled._cache_folder()
+    first = compiling._cache_folder()
     assert Path(first).parent == kernels / "__pycache__"
-    assert compiled._cache_folder() == first
+    assert compiling._cache_folder() == first
     (kernels / "other.py").write_text("STEP = 2\n")
-    second = compiled._cache_folder()
+    second = compiling._cache_folder()
     assert second != first
     (kernels / "other.py").write_text("STEP = 1\n")
-    assert compiled._cache_folder() == first
+    assert compiling._cache_folder() == first
     monkeypatch.setattr(numba, "__version__", "0.0")
-    assert compiled._cache_folder() not in (first, second)
+    assert compiling._cache_folder() not in (first, second)
 
 
 def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
     kernels, monkeypatch, capsys, tmp_path
 ):
     """With one line; processes that are started know the substitute."""
-    wrong = kernels / "compiled.py" / "inside"
+    wrong = kernels / "compiling.py" / "inside"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(wrong))
-    monkeypatch.setattr(compiled.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(compiled.Compilations, "said", False)
-    found = compiled._cache_folder()
+    monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(compiling.Compilations, "said", False)
+    found = compiling._cache_folder()
     said = capsys.readouterr().err
     assert f"NUMBA_CACHE_DIR, {wrong}, cannot be written to" in said and said.count("\n") == 1
     assert Path(found).is_dir() and os.environ["NUMBA_CACHE_DIR"] == found
-    assert compiled._cache_folder() == found
+    assert compiling._cache_folder() == found
     assert capsys.readouterr().err == ""
 
 
@@ -128,23 +128,23 @@ def test_states_that_were_not_used_for_long_are_removed(kernels):
     found = []
     for step in range(9):
         (kernels / "other.py").write_text(f"STEP = {step}\n")
-        found.append(Path(compiled._cache_folder()))
+        found.append(Path(compiling._cache_folder()))
         os.utime(found[-1], (step, step))
         if step == 6:  # the first is used again, later than all others
             (kernels / "other.py").write_text("STEP = 5\n")
-            compiled._cache_folder()
+            compiling._cache_folder()
     assert len(set(found)) == 9
     kept = {path for path in found if path.exists()}
     assert {found[5], found[8]} < kept
-    assert len(kept) == compiled._MOST
+    assert len(kept) == compiling._MOST
 
 
 def test_other_programs_keep_their_compiled_functions_elsewhere():
     before = numba.config.CACHE_DIR
-    function = compiled.compiled(lambda x: x)
+    function = compiling.compiled(lambda x: x)
     assert before == numba.config.CACHE_DIR
     if not numba.config.DISABLE_JIT:
-        assert function.stats.cache_path.startswith(compiled.CACHE)
+        assert function.stats.cache_path.startswith(compiling.CACHE)
 
 
 # ------------------------------------------------------------------------ what is said
@@ -186,10 +186,10 @@ def test_what_is_compiled_is_reported_once():
 def test_one_line_where_nothing_shows_the_progress(capsys, monkeypatch):
     monkeypatch.setattr(Compilations, "said", False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which other tests may load
-    monkeypatch.setattr("bioeval.kernels.compiled.PATIENCE", 600.0)
+    monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 600.0)
     loops("bioeval.kernels.example")(np.ones(1))  # in less time than is worth a line
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr("bioeval.kernels.compiled.PATIENCE", 0.0)
+    monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 0.0)
     loops("another.program")(np.ones(1))
     with shown_by(lambda *what: None):
         loops("bioeval.kernels.example")(np.ones(1))

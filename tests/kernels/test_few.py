@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bioeval.kernels import compiled, constant_rows, count, fuse, hull, ranks
+from bioeval.kernels import compiling, constant_rows, count, fuse, hull, ranks
 from bioeval.kernels.argument_groups import RankFacts, RawRows
 from bioeval.tallies.counters import guide_to
 
@@ -141,8 +141,10 @@ class Loop:
         return "compiled"
 
 
-@pytest.mark.parametrize(("size", "most"), [(compiled.FEW, compiled.CALLS), (compiled.FEW + 1, 0)])
+@pytest.mark.parametrize(
+    ("size", "most"), [(compiling.FEW, compiling.CALLS), (compiling.FEW + 1, 0)]
+)
 def test_numpy_works_for_few_numbers_until_a_kernel_is_at_hand(size, most):
-    kernel = compiled.by_numpy(lambda x: "numpy", lambda x: x)(Loop())
+    kernel = compiling.by_numpy(lambda x: "numpy", lambda x: x)(Loop())
     assert [kernel(size) for _ in range(most + 2)] == ["numpy"] * most + ["compiled"] * 2
     assert kernel(1) == "compiled"  # it is at hand now

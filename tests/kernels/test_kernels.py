@@ -20,7 +20,7 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import compiled, count, fuse, hull, label_medians, ranks, sweep
+from bioeval.kernels import compiling, count, fuse, hull, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
@@ -41,13 +41,13 @@ CASES = [
 def by_numpy(request, monkeypatch):
     """Each kernel compiled, and by NumPy where it has a twin of few numbers."""
     if request.param == "numpy":
-        monkeypatch.setattr(compiled.FewByNumpy, "__call__", twin_where_few)
+        monkeypatch.setattr(compiling.FewByNumpy, "__call__", twin_where_few)
     else:
-        monkeypatch.setattr(compiled, "CALLS", 0)
+        monkeypatch.setattr(compiling, "CALLS", 0)
 
 
 def twin_where_few(kernel, *args):
-    return (kernel.twin if kernel.numbers(*args) <= compiled.FEW else kernel.kernel)(*args)
+    return (kernel.twin if kernel.numbers(*args) <= compiling.FEW else kernel.kernel)(*args)
 
 
 class Case:
@@ -448,11 +448,3 @@ def test_the_kernels_give_the_same_without_the_compiler(by_numpy):
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert " passed" in done.stdout and "1 skipped" in done.stdout
-
-
-def test_selection_is_that_of_a_sorted_array():
-    rng = np.random.default_rng(3)
-    for n in range(1, 9):
-        for values in rng.integers(0, n + 1, (20, n)) / 4:
-            chosen = [label_medians.smallest(values.copy(), k) for k in range(n)]
-            np.testing.assert_array_equal(chosen, np.sort(values))

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from bioeval.kernels.compiled import in_turns, parallel_rows
+from bioeval.kernels.compiling import in_turns, parallel_rows
 
 
 class Rows(NamedTuple):

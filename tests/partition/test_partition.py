@@ -756,14 +756,14 @@ def test_the_permutation_in_plain_python():
     raw = [int(x) >> 29 for x in np.random.PCG64(seed).random_raw(20)]
     expected = sorted(range(10), key=lambda i: (raw[10 + i], raw[i]))
     stream = shuffling.stream(seed_sequence(5), shuffling.SUBJECT_FOLDS, 2)
-    drawn = shuffling.permutation(stream, 10)
+    drawn = stream.permutation(10)
     assert drawn.tolist() == expected
 
 
 def test_permutations_are_uniform():
     seed = seed_sequence(1)
     drawn = Counter(
-        tuple(shuffling.permutation(shuffling.stream(seed, shuffling.GALLERY, key), 3).tolist())
+        tuple(shuffling.stream(seed, shuffling.GALLERY, key).permutation(3).tolist())
         for key in range(1200)
     )
     assert len(drawn) == 6

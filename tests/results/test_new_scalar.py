@@ -45,7 +45,7 @@ ENTRIES = {
         results=("task", "folds", "repeats"),
     ),
 """,
-    "QUERY_MEANS": """
+    "_QUERY_MEANS": """
     MeanOverQueries(
         "mean rank of the first match",
         name="mean_first_rank",

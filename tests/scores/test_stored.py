@@ -19,7 +19,7 @@ from hypothesis import given, strategies as st
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
 from bioeval.scores import blocks, labelled_matrix

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from naive_zoo import tree_total
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.base.errors import MergeError
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader

@@ -19,7 +19,7 @@ import numpy as np
 import xxhash
 
 from bioeval.base.arguments import require_path
-from bioeval.base.engine import RowWork
+from bioeval.base.engines import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.json_text import parse_json
 from bioeval.base.version import __version__

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.engine import RowWork, computed_by
+from bioeval.base.engines import RowWork, computed_by
 from bioeval.base.errors import (
     Argument,
     BioevalError,

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from bioeval.base.engine import Progress, RowWork, computed_by
+from bioeval.base.engines import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
@@ -171,7 +171,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
     if known:
         text = card or ""
     else:
-        from bioeval.protocol import load
+        from bioeval.protocol.loading import load
 
         text = repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)

@@ -21,7 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.engine import RowWork, computed_by
+from bioeval.base.engines import RowWork, computed_by
 from bioeval.base.errors import BioevalError
 from bioeval.base.progress import shown_by
 from bioeval.scores.embeddings import EmbeddingSource

@@ -11,18 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
     BioevalWarning,
     DataError,
+    Name,
     ProtocolError,
+    RandomState,
     counted,
+    reported_to,
     require_choice,
+    require_number,
+    stage,
 )
-from bioeval.base.progress import reported_to, stage
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
 from bioeval.results import (
     Block,
     DataHeader,

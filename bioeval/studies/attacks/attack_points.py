@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.memory import require_memory
-from bioeval.base.random import seed_sequence
-from bioeval.base.scalars import Name
+from bioeval.base import (
+    Argument,
+    Name,
+    ProtocolError,
+    larger_is_closer,
+    require_memory,
+    seed_sequence,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores.blocks import BlockReader, Progress, threads_for

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base import DataError, counted
 from bioeval.cli.arguments import LEVELS, NUMBERS, THRESHOLD
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (

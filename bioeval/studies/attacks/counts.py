@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError, counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import Argument, DataError, counted, larger_is_closer, require_numbers
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
@@ -23,6 +21,9 @@ from bioeval.tallies.threshold_rules import is_number, rate_in
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
+
+#: Methods of an interval that resample subjects, without the one that leaves subjects out.
+RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
 
 
 @dataclass(frozen=True)

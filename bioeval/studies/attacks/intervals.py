@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import coo_array
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base import Argument, DataError
 from bioeval.stats.bootstrap import (
     rate_limits,
     ratio,

@@ -10,18 +10,17 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
     DataError,
+    Name,
     ProtocolError,
+    RandomState,
     counted,
     require_choice,
+    require_list,
     short_name,
 )
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import RateBootstrap
 from bioeval.evaluation.verification import verification
 from bioeval.results import (
     Block,
@@ -43,6 +42,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.studies.attacks.counts import RateBootstrap
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets

@@ -10,13 +10,20 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array, require_numbers
-from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
-from bioeval.base.kinds import VALUED, ValuedKind, larger_is_closer
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import RateBootstrap
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    Name,
+    RandomState,
+    ValuedKind,
+    __version__,
+    counted,
+    larger_is_closer,
+    require_array,
+    require_choice,
+    require_numbers,
+    short_name,
+)
 from bioeval.results import (
     Block,
     FactList,
@@ -34,7 +41,13 @@ from bioeval.results import (
     threshold_text,
 )
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
+from bioeval.studies.attacks.counts import (
+    DetectionRule,
+    Potential,
+    Presentations,
+    RateBootstrap,
+    presentations_of,
+)
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies.points import per_cent
@@ -147,7 +160,7 @@ def pad(
     >>> [round(float(ds[x]), 3) for x in ("apcer_at_threshold", "bpcer_at_threshold", "d_eer")]
     [0.333, 0.25, 0.333]
     """
-    require_choice("kind", kind, VALUED)
+    require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, NON_RESPONSE)
     given, targets = check_thresholds(thresholds), _targets(apcer_targets)
     data = presentations_of(values, attack, kind, non_response, potential)

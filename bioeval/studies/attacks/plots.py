@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.results import Histogram, ScoreHistograms, histograms_between
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import threshold_line

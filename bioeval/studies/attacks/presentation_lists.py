@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.arguments import overflows
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base import DataError, nearest_name, overflows
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
 from bioeval.scores.formats.format import say

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name
+from bioeval.base import Argument, DataError, counted, nearest_name, require_text
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import attack_meta, filled, species_of, without_attacks
 from bioeval.scores.labels import plain

@@ -10,13 +10,19 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base import scalars
-from bioeval.base.arguments import numbers_or_nothing
-from bioeval.base.errors import Argument, DataError, counted, printable
-from bioeval.base.kinds import PLURALS
-from bioeval.base.progress import reported_to
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, by_name
+from bioeval.base import (
+    PLURALS,
+    SCALARS,
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    counted,
+    numbers_or_nothing,
+    picked,
+    printable,
+    reported_to,
+)
 from bioeval.evaluation.chosen_threshold import attempts_within
 from bioeval.results import (
     Block,
@@ -45,7 +51,7 @@ from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates
 
 CALIBRATION = {
-    **by_name(scalars.CALIBRATION_POINTS),
+    **picked(SCALARS, "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),

@@ -17,10 +17,16 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_prior
-from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
-from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.partition.base import Parameters
+from bioeval.base import (
+    PLURALS,
+    BioevalWarning,
+    DataError,
+    counted,
+    larger_is_closer,
+    require_choice,
+    require_number,
+)
+from bioeval.partition import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -246,6 +252,12 @@ Ends = Literal["laplace", "raw"]
 ENDS: tuple[Ends, ...] = get_args(Ends)
 
 
+def check_prior(prior: Any) -> None:
+    """Raise :class:`DataError` unless a prior is above 0 and below 1."""
+    if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
+        raise DataError(f"prior is {prior!r}; expected a probability below 1")
+
+
 class Calibrator(ScoreTransformer):
     """Calibrated scores: natural log-likelihood ratios, learnt from training scores.
 
@@ -303,7 +315,7 @@ class Calibrator(ScoreTransformer):
         self, method: CalibrationMethod = "logistic", prior: float = 0.5, ends: Ends = "laplace"
     ):
         require_choice("method", method, METHODS)
-        require_prior(prior)
+        check_prior(prior)
         require_choice("ends", ends, ENDS)
         self.method, self.prior, self.ends = method, prior, ends
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalWarning
-from bioeval.base.version import __version__
+from bioeval.base import BioevalWarning, __version__
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (

@@ -10,17 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-import numba
 import numpy as np
 import scipy
 
-from bioeval.kernels import count
-from bioeval.kernels.hull import lower_hull
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies.counters import ThresholdCounter, guide_to
+from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.points import hull_of
 from bioeval.tallies.threshold_search import distinct
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -55,8 +53,7 @@ class Pooled:
                 (0, fa, impostor), (genuine, fr, 0), (-np.inf, distances, np.inf),
             )
         )  # fmt: skip
-        chosen = np.empty(len(x), dtype=np.int64)
-        corners = chosen[: lower_hull(x, y, chosen)]
+        corners = hull_of(x, y)
         # The hull leaves out the ends of the ROC where they are on an edge along an axis.
         corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
         x, y, at = x[corners], y[corners], at[corners]
@@ -182,7 +179,9 @@ def count_for_calibration(
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
             added = 2 if laplace else 0
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
-            low, high = _ranges(job, reader, pooled.edges, genuine)
+            none = np.zeros(1, dtype=np.int64)
+            blocks = chain(job.sweep(), [(genuine[None], none, none)])
+            low, high = ThresholdCounter(pooled.edges).ranges(blocks)
     reader.note_failure_codes()
     return CalibrationCounts(
         reader.about, genuine, thresholds, fa, impostors, *losses, infinite, pooled, low, high
@@ -209,15 +208,3 @@ def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
     if not attempts:
         return np.full(len(sums), np.nan)
     return np.full(len(sums), np.inf) if infinite else sums / attempts
-
-
-def _ranges(
-    job: VerificationJob, reader: BlockReader, edges: np.ndarray, genuine: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest distance between edges, of both classes."""
-    shape = (numba.get_num_threads(), len(edges) + 1)
-    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
-    none = np.zeros(1, dtype=np.int64)
-    for block in chain(job.sweep(), [(genuine[None], none, none)]):
-        count.ranges_between(*block, edges, *guide_to(edges), low, high)
-    return low.min(axis=0), high.max(axis=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels import parallel_rows
 
 
 @register_jitable

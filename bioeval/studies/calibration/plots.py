@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.base.arguments import require_prior
+from bioeval.studies.calibration.calibrator import check_prior
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec
@@ -39,7 +39,7 @@ class ReliabilityDisplay(CurvesDisplay):
         self, ax: Axes | None = None, *, prior: float = 0.5, name: str | None = None, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`reliability`."""
-        require_prior(prior)
+        check_prior(prior)
         shift = math.log(prior / (1 - prior))
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name)

@@ -10,12 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import counted
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base import PLURALS, counted, larger_is_closer, require_flag
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.attempted import attempted

@@ -8,8 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_callable, require_number
-from bioeval.base.errors import counted, require_choice
+from bioeval.base import counted, require_callable, require_choice, require_number
 from bioeval.results import percent
 from bioeval.studies.check.findings import DataCheck, Finding, listed
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs

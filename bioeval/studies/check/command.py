@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.version import __version__
+from bioeval.base import __version__
 from bioeval.cli.arguments import card
 from bioeval.cli.command import Command, option, reword
 from bioeval.cli.options import far_targets_option, output_options, reading_options
@@ -17,7 +17,7 @@ from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
-    from bioeval.protocol.card import Protocol
+    from bioeval.protocol import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.studies.check.findings import DataCheck
 

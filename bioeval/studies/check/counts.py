@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reporter, stage
-from bioeval.kernels.argument_groups import RawRows
-from bioeval.kernels.label_medians import label_medians
+from bioeval.base import larger_is_closer, reporter, stage
+from bioeval.kernels import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
 from bioeval.scores.failure_codes import FailureCodeWatch
 from bioeval.scores.matrix import Scores
-from bioeval.studies.check.kernel import KINDS, scan_rows
+from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
 def block_medians(block: Block, found: np.ndarray) -> None:
@@ -82,7 +80,7 @@ class DataScan:
     watch : FailureCodeWatch
         What was seen of failure codes, with a sample of rows in the units of the scores.
     medians : float64 array, shape (m, 3)
-        Of each row, as :func:`bioeval.kernels.label_medians.label_medians` writes them; empty
+        Of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes them; empty
         without labels, and of scores that are only an order.
     genuine : float64 array
         Genuine distances, at most about a million.

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
 from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader

@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import printable
+from bioeval.base import printable
 from bioeval.studies.check.findings import SEVERITIES, DataCheck
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold", "ok": "dim"}

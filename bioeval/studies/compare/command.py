@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.kinds import KINDS
+from bioeval.base import Kind
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, option, progress_shown, reword
@@ -31,7 +31,7 @@ from bioeval.cli.study_command import as_columns, require_values
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.protocol.card import Protocol
+    from bioeval.protocol import Protocol
     from bioeval.scores.matrix import Scores
 
 # Options that may differ between the systems.
@@ -52,7 +52,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @option("--name NAME", "Name of A.  [the file's name]")
 @option("--name-b NAME", "Name of B.  [the file's name]")
 @reading_options
-@option("--kind-b", "Kind of the scores of B.  [as for A]", KINDS)
+@option("--kind-b", "Kind of the scores of B.  [as for A]", get_args(Kind))
 @option("--scores-b KEY", "Array of scores of B.  [as for A]")
 @option("--embeddings-b KEY", "Array of embeddings of B.  [as for A]")
 @option(

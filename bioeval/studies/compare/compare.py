@@ -12,13 +12,19 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    Client,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    __version__,
+    counted,
+    require_choice,
+)
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol import with_exclusions
 from bioeval.results import KIND_DOUBT, along, build, kind_doubt
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
@@ -30,12 +36,7 @@ from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
-from bioeval.studies.compare.margins import (
-    MARGINS,
-    MarginConclusions,
-    check_margin,
-    within_margins,
-)
+from bioeval.studies.compare.margins import MARGINS, MarginConclusions, check_margin, within_margins
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,

@@ -13,16 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.engine import engine
-from bioeval.base.progress import report, stage
-from bioeval.base.random import Stream
-from bioeval.base.scalars import OPTIMA
-from bioeval.kernels import bootstrap, disjoint_units
-from bioeval.kernels.disjoint_units import OrderedAttempts
-from bioeval.partition.shuffling import permutation
+from bioeval.base import OPTIMA, Stream, engine, report, stage
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among
+from bioeval.studies.compare import kernel
+from bioeval.studies.compare.kernel import OrderedAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
 
 _SEED = np.random.SeedSequence(0x4F52444552)
@@ -62,7 +58,7 @@ def numbers_by_scores(
             np.add.at(digest, side, _mixed(content + known[other] * _SECOND))
         before, distinct = distinct, len(np.unique(digest))
     number = np.empty(people, dtype=np.int64)
-    number[np.lexsort((digest, size))] = permutation(Stream(_SEED, people), people)
+    number[np.lexsort((digest, size))] = Stream(_SEED, people).permutation(people)
     return number
 
 
@@ -234,7 +230,7 @@ class OrderChanges:
         others = _chosen(others, np.flatnonzero(found))
         others = _chosen(others, np.lexsort(others))
         units = np.empty((min(most, int(alive.sum()) // 2), 3), dtype=np.int64)
-        return units[: disjoint_units.take_order_changes(own, others, alive, units)]
+        return units[: kernel.take_order_changes(own, others, alive, units)]
 
 
 def _marked(
@@ -244,7 +240,7 @@ def _marked(
 ) -> np.ndarray:
     """Mark impostor attempts that change order with a genuine attempt of a group."""
     found = np.empty(len(impostor.left), dtype=np.bool_)
-    disjoint_units.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
+    kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
     return found
 
 
@@ -365,13 +361,13 @@ class PairedAttempts:
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
-            found = bootstrap.ReplicatePoints(
+            found = kernel.ReplicatePoints(
                 eer=np.empty(width),
                 frr=np.empty((len(targets), width)),
                 auc=np.empty(width),
                 corners=np.empty((2, corners, width)),
             )
-            bootstrap.replicate_points(impostor, genuine, whole, targets, found)
+            kernel.replicate_points(impostor, genuine, whole, targets, found)
             best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
             if at_frr:
                 best["far_at_frr"] = np.stack([_far_at(found.corners, x) for x in at_frr])

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, bad_choice
-from bioeval.base.scalars import COMPARED, Name
+from bioeval.base import COMPARED, Argument, DataError, Name, bad_choice, require_number
 from bioeval.results import Variables
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.options import IntervalOptions

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError
-from bioeval.base.progress import stage
-from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
+from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
@@ -485,7 +483,7 @@ class ComparedRetrieval:
         }
         self.measures: dict[tuple[str, str], QueryMean] = {}
         cut = rules.rank_k or int(found.get("rank_k", 0))
-        for scalar in QUERY_MEANS:
+        for scalar in QUERY_MEANS.values():
             if (mean := measures.means.get(scalar.name)) is not None:
                 self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base import Argument, DataError, counted
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs

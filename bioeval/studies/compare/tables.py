@@ -10,19 +10,11 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base.errors import Naming, counted, renamed
-from bioeval.base.scalars import POINTS_OF
+from bioeval.base import POINTS_OF, counted, renamed
 from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
-from bioeval.views.tables.layout import (
-    NOT_DEFINED,
-    grid,
-    indented,
-    mean_text,
-    plain_table,
-    warned,
-)
+from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, mean_text, plain_table, warned
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.tasks import averaged, compared_by
 from bioeval.views.terms import TermTranslator, term_translator, words_of, written
@@ -171,7 +163,9 @@ def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterat
 class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
-    def __init__(self, title: str, found: Mapping[str, xr.Dataset], naming: Naming):
+    def __init__(
+        self, title: str, found: Mapping[str, xr.Dataset], naming: Callable[[str, str | None], str]
+    ):
         self.title, self._naming = title, naming
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 

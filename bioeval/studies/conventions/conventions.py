@@ -12,16 +12,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
-from bioeval.base.scalars import QUERY_MEANS, VERIFICATION_SCALARS, Name
-from bioeval.base.variables import by_name
+from bioeval.base import (
+    QUERY_MEANS,
+    SCALARS,
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    counted,
+    nearest_name,
+    require_list,
+)
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
 from bioeval.evaluation.ticker import ticker
 from bioeval.evaluation.verification import verification
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, load
 from bioeval.results import (
     Block,
     DataHeader,
@@ -52,17 +59,19 @@ from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.reid import reid
 from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
-_QUOTED = {x.name: x for x in (*VERIFICATION_SCALARS, *QUERY_MEANS) if x.quoted}
-
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
 MEASURES = {
     "verification": (
-        *(x.name for x in VERIFICATION_SCALARS if x.quoted and x.units != "score"),
+        *(
+            name
+            for name, x in SCALARS.items()
+            if x.quoted and x.units != "score" and name in VERIFICATION
+        ),
         "frr_at_far=",
     ),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
-    "reid": (*by_name(QUERY_MEANS), "cmc="),
+    "reid": (*QUERY_MEANS, "cmc="),
 }
 
 
@@ -353,7 +362,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(verdict(ds))
         yield Sentence()
     names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    unit = ", %" if measure not in _QUOTED or _QUOTED[measure].percent else ""
+    unit = ", %" if measure not in SCALARS or SCALARS[measure].percent else ""
     scale = 100 if unit else 1
     heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
     rows = [(heads, "what differs")] if measure else []

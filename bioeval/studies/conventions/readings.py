@@ -11,15 +11,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, CardError, DataError, ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.protocol import available, for_layout, load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import fields_of
-from bioeval.protocol.tasks import Reid
+from bioeval.base import (
+    Argument,
+    CardError,
+    DataError,
+    ProtocolError,
+    larger_is_closer,
+    require_choice,
+    require_integer,
+)
+from bioeval.protocol import Protocol, available, fields_of, for_layout, load
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.studies.reid.convention import convention_of, has_cameras
+from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 
 #: Two values are equal within this.
 EQUAL = 1e-12
@@ -365,7 +368,7 @@ class Readings:
             if apart.get(key):  # the measure does not depend on it
                 continue
             now = rules.ap_removed if key == "removed_for_ap" else rules[key]
-            for word, choice in fields_of(Reid)[key].choices.items():
+            for word, choice in FIELDS[key].choices.items():
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
                     words = f"{part}: {getattr(choice, 'doc', choice)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.options import (

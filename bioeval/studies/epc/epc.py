@@ -15,10 +15,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_increasing_proportions, require_number
-from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, picked
+from bioeval.base import (
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    picked,
+    require_choice,
+    require_increasing_proportions,
+    require_number,
+)
 from bioeval.results import (
     Block,
     DataHeader,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.version import __version__
+from bioeval.base import __version__
 from bioeval.cli.arguments import THRESHOLD, card
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import name_option, output_options, protocol_option, reading_options

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import (
+    Argument,
+    DataError,
+    ProtocolError,
+    larger_is_closer,
+    nearest_name,
+    require_integer,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.protocol import for_layout
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, for_layout
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import filled, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS

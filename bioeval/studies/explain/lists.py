@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_exclusions
+from bioeval.base import larger_is_closer
+from bioeval.protocol import Protocol, with_exclusions
 from bioeval.scores import arrays
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, as_distances

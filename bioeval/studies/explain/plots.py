@@ -14,21 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base.arguments import (
-    require_text,
-)
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import larger_is_closer, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.tables import ShownList, lists_of, templates_of
 from bioeval.views.images import Images, pictures_of_templates
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
-from bioeval.views.plots.systems import (
-    as_plot_text,
-    score_label,
-    without_formula,
-)
+from bioeval.views.plots.systems import as_plot_text, score_label, without_formula
 from bioeval.views.tables.layout import score as score_text
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.

@@ -15,10 +15,16 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import DataError, counted, printable
-from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.base.panels import safe
-from bioeval.base.scalars import CMC, QUERY_MEANS
+from bioeval.base import (
+    QUERY_MEANS,
+    SCALARS,
+    DataError,
+    counted,
+    larger_is_closer,
+    noun_of,
+    printable,
+    safe,
+)
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
@@ -530,5 +536,5 @@ def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
 
 
 #: Rates as the lecture writes them, where that is not their name.
-_RATES = {x.name: x.label for x in (CMC, *QUERY_MEANS)}
+_RATES = {name: SCALARS[name].label for name in ("cmc", *QUERY_MEANS)}
 _RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}

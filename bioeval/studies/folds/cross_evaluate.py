@@ -16,17 +16,18 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.engine import Client, computed_by, refuse_engine
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
     BioevalWarning,
+    Client,
     DataError,
+    Kind,
     ProtocolError,
+    RandomState,
     bad_choice,
+    computed_here,
     counted,
 )
-from bioeval.base.kinds import Kind
-from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.splits import (
     PairSides,
@@ -35,10 +36,14 @@ from bioeval.evaluation.splits import (
     SplitSides,
     plan_of_scores,
 )
-from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
-from bioeval.partition.base import Splitter, SplitterLike
-from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
+from bioeval.partition import (
+    ClaimSampler,
+    Experiment,
+    Parameters,
+    PredefinedPairFolds,
+    SplitterLike,
+)
+from bioeval.protocol import Protocol, section_of
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -298,9 +303,8 @@ def cross_evaluate(
     if transforms:
         _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
-    refuse_engine("estimator")
     system: TrainedSystem | TransformedScores
-    with computed_by(None):  # each fold has scores of its own
+    with computed_here("estimator"):  # each fold has scores of its own
         if transforms:
             system = TransformedScores(data, splitter, estimator)
             for scores in system.systems.values():
@@ -416,7 +420,7 @@ def note_subjects_in_both(
         if isinstance(splitter, Experiment):
             said = f"{found}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
-    if not isinstance(splitter, Splitter | TrainValidationTest | Experiment):
+    if not isinstance(splitter, Parameters):
         warnings.warn(said, BioevalWarning, stacklevel=2)
 
 
@@ -537,14 +541,22 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
     given = card.partition
     if given is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
-    if given.by == "given-folds":
-        return _predefined(card.name, given.column, scores)
     options = given.options()
+    if given.by == "given-folds" and are_pairs(scores):
+        if scores.pair_folds is None:
+            raise DataError(
+                f"protocol {card.name} takes the folds as given, but these pairs have none; give "
+                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
+            )
+        return PredefinedPairFolds(scores.pair_folds)
+    if given.by == "given-folds":
+        options["fold_of_sample"] = _column(scores, given.column)
     if given.by == "experiment":
         options["gallery_templates"] = _enrolled(given.gallery_templates, scores)
     if given.by == "sample-folds":
         options["stratify"] = given.stratify or "subject"
-    return getattr(partition, PARTITIONS[given.by].splitter)(**options)
+    return getattr(partition, given.splitter)(**options)
 
 
 def _enrolled(templates: Any, scores: Scores) -> Any:
@@ -552,27 +564,16 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     if not isinstance(templates, str):
         return templates
     column, _, given = templates.partition("=")
-    meta = SplitSides(scores).meta
-    if column not in meta:
-        raise DataError(bad_choice("the metadata column", column, meta))
     words = given.split(",")
-    values = [x for x in dict.fromkeys(meta[column].tolist()) if str(x) in words]
+    values = [x for x in dict.fromkeys(_column(scores, column).tolist()) if str(x) in words]
     return {column: values or words}
 
 
-def _predefined(card: str, column: str | None, scores: Scores) -> Any:
-    if are_pairs(scores):
-        if scores.pair_folds is None:
-            raise DataError(
-                f"protocol {card} takes the folds as given, but these pairs have none; give "
-                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
-                "columns of pairs with the fold as the third"
-            )
-        return PredefinedPairFolds(scores.pair_folds)
+def _column(scores: Scores, column: str | None) -> np.ndarray:
     meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
-    return PredefinedFolds(meta[column])
+    return meta[column]
 
 
 def evaluate_folds(
@@ -592,8 +593,8 @@ def evaluate_folds(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
             "it out, or take a card without folds"
         )
-    uncertainty = card.uncertainty or Uncertainty()
-    threshold = card.threshold or Threshold()
+    uncertainty = section_of(card, "uncertainty")
+    threshold = section_of(card, "threshold")
     rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:

@@ -11,9 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_callable
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
-from bioeval.base.progress import report, reporter, stage
+from bioeval.base import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    counted,
+    report,
+    reporter,
+    require_callable,
+    stage,
+)
 from bioeval.base.study import hooks
 from bioeval.evaluation.splits import (
     PairSides,
@@ -24,8 +32,7 @@ from bioeval.evaluation.splits import (
     plan_of_scores,
 )
 from bioeval.evaluation.ticker import ticker
-from bioeval.partition import ClaimSampler, PredefinedPairFolds
-from bioeval.partition.base import LabelCodes
+from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_number, require_numbers
-from bioeval.base.scalars import RATES_OF, rates_of
+from bioeval.base import RATES_OF, rates_of, require_number, require_numbers
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import (
     QuadraticForms,

@@ -7,17 +7,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.errors import (
+from bioeval.base import (
     Argument,
+    Bootstrap,
     DataError,
     ProtocolError,
+    RandomState,
     chosen_task,
+    require_array,
     require_choice,
-    subject,
 )
-from bioeval.base.random import RandomState
-from bioeval.base.variables import Bootstrap
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
@@ -118,7 +117,7 @@ class FoldOptions:
             return
         if not isinstance(self.claims, ClaimSampler):
             raise DataError(
-                f"{subject('claims')} is {type(self.claims).__name__}; expected a "
+                f"{Argument('claims')} is {type(self.claims).__name__}; expected a "
                 "ClaimSampler, to draw claims for each part"
             )
         if self.interval in BOOTSTRAPS:

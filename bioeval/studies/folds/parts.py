@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base.engine import engine
-from bioeval.base.errors import DataError
+from bioeval.base import DataError, engine
 from bioeval.partition import DrawnClaims
 from bioeval.results import OpenSetPoints
 from bioeval.scores.blocks import Block, BlockReader, threads_for

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay

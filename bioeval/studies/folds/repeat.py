@@ -11,21 +11,24 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base import scalars
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
-from bioeval.base.variables import OPEN_SET
-from bioeval.evaluation.splits import (
-    ReducedGalleries,
-    SplitSides,
-    require_square,
+from bioeval.base import (
+    AVERAGED,
+    OPEN_SET,
+    POINTS_OF,
+    RATES_OF,
+    SCALARS,
+    Name,
+    ProtocolError,
+    larger_is_closer,
+    picked,
+    rates_of,
+    reporter,
+    require_choice,
+    require_text,
 )
+from bioeval.evaluation.splits import ReducedGalleries, SplitSides, require_square
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
-from bioeval.partition.base import SplitterLike
+from bioeval.partition import ClaimSampler, Experiment, SplitterLike
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
@@ -51,7 +54,7 @@ from bioeval.tallies.thresholds import check_thresholds, require_values, to_inte
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
-_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+_RATES |= picked(SCALARS, "dir", "cms")
 
 REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
 REPEATED["reduced_galleries"] = Name(
@@ -188,7 +191,7 @@ def repeat(
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
         far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
     )  # fmt: skip
-    enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+    enrols = SplitSides.enrols(splitter)
     if not enrols:
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, ties, thresholds, max_rank)
@@ -218,7 +221,7 @@ def _parts(
 ) -> tuple[Iterator[tuple[tuple[int, int], IndexSet]], tuple[int, int]]:
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+    if sides.enrols(splitter):
         parts = enumerate(sides.galleries(splitter))
         chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in parts)
         return chosen, (splitter.get_n_splits(), 1)

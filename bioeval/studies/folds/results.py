@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
-from bioeval.base.scalars import (
-    ATTACK_RATES,
+from bioeval.base import (
     AVERAGED,
-    FAR_UNENROLLED,
+    CLOSED_SET,
+    FOLD_RATES,
     RATES_OF,
-    SEEN,
+    VERIFICATION,
     Name,
+    counted,
+    picked,
     rates_of,
 )
-from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.partition import Experiment
 from bioeval.results import (
     OVER_FOLDS,
@@ -342,13 +342,7 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else RATES_OF["folds"]
-        if f"{prefix}unenrolled_attempts" in counts:
-            scalars = (*scalars, FAR_UNENROLLED)
-        if f"{prefix}fr_seen" in counts:
-            scalars = (*scalars, *SEEN)
-        if f"{prefix}attack_attempts" in counts:
-            scalars = (*scalars, *ATTACK_RATES)
+        scalars = () if closed else FOLD_RATES
         part = {k[len(prefix) :]: n for k, n in counts.items() if k.startswith(prefix)}
         ratios |= {prefix + name: x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:

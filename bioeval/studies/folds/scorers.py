@@ -9,10 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.kinds import Kind
-from bioeval.base.memory import at_most, in_words
+from bioeval.base import (
+    Argument,
+    DataError,
+    Kind,
+    at_most,
+    counted,
+    in_words,
+    require_choice,
+    require_flag,
+)
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
 from bioeval.scores.blocks import BlockReader, threads_for

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.results import excluded
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned

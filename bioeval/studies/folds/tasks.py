@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError
+from bioeval.base import ProtocolError
 from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
-from bioeval.protocol import available
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, available
 from bioeval.results import tree_of
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.base.version import __version__
+from bioeval.base import BioevalWarning, DataError, __version__
 from bioeval.cli.arguments import METADATA, card
 from bioeval.cli.command import Command, flag, naming, option, progress_shown
 from bioeval.cli.console import note, show_json
@@ -173,14 +172,13 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.protocol import for_layout
-    from bioeval.protocol.card import Threshold
+    from bioeval.protocol import for_layout, section_of
     from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)
-    splitter = splitter_of(chosen, first)
-    given["threshold"] = (chosen.threshold or Threshold()).as_rule()
+    splitter, threshold = splitter_of(chosen, first), section_of(chosen, "threshold")
+    given["threshold"] = threshold.as_rule()
     found = {
         called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
     }
@@ -194,7 +192,7 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.variables import TARGETS
+    from bioeval.base import TARGETS
     from bioeval.cli.run_outputs import task_document
     from bioeval.results import Scalars, former_names
 

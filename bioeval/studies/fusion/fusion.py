@@ -11,9 +11,16 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
-from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
+from bioeval.base import (
+    PLURALS,
+    Argument,
+    DataError,
+    ValuedKind,
+    bad_choice,
+    larger_is_closer,
+    require_choice,
+    require_number,
+)
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
@@ -303,10 +310,10 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     for name, scores in found.items():
         require_scores(scores, f"system {name!r}")
         scores._require_matrix()
-        if scores.kind not in VALUED:
+        if scores.kind not in get_args(ValuedKind):
             raise DataError(
                 f"system {name!r} has only the order within each row; expected "
-                f"{' or '.join(VALUED)}"
+                f"{' or '.join(get_args(ValuedKind))}"
             )
     first_name, *others = found
     for _ in range(2 if len(others) > 1 else 1):  # once more, for what a later one lacks

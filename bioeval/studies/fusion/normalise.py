@@ -7,9 +7,16 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base import (
+    PLURALS,
+    Argument,
+    DataError,
+    ProtocolError,
+    counted,
+    larger_is_closer,
+    require_choice,
+    require_integer,
+)
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.derived import derived
 from bioeval.scores.labels import plain

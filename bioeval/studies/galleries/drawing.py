@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.random import RandomState
+from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
-from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores

@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
-from bioeval.base.random import RandomState
+from bioeval.base import (
+    Argument,
+    DataError,
+    ProtocolError,
+    RandomState,
+    require_array,
+    require_choice,
+)
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.identification_job import RANK_UNITS

@@ -10,12 +10,24 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer, require_probability
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
+from bioeval.base import (
+    CLOSED_SET,
+    MOST_DRAWS,
+    OPEN_SET,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    Stream,
+    counted,
+    larger_is_closer,
+    picked,
+    require_choice,
+    require_integer,
+    require_probability,
+    seed_sequence,
+)
 from bioeval.results import (
     Block,
     Found,

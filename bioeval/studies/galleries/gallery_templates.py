@@ -9,12 +9,22 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reporter
-from bioeval.base.random import RandomState, seed_sequence
-from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION, picked
+from bioeval.base import (
+    CLOSED_SET,
+    OPEN_SET,
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    counted,
+    larger_is_closer,
+    picked,
+    reporter,
+    require_choice,
+    seed_sequence,
+)
 from bioeval.results import (
     Block,
     FactList,

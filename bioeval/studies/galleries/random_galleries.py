@@ -13,9 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bioeval.base.errors import MergeError, require_choice
-from bioeval.base.random import seed_sequence
-from bioeval.kernels import draw as kernel_draw
+from bioeval.base import MergeError, require_choice, seed_sequence
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
@@ -384,8 +382,8 @@ class SampledJob:
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
         probes = grouped(block, slice(None))
         self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
-        facts = kernel_draw.Facts(**found, mates=self.mates[rows], others=self.others[rows])
-        kernel_draw.draw_facts(
+        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel.draw_facts(
             probes,
             writable_alias(self.reader.scores.probe_ids[rows]),
             self.drawn.size,

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted
-from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET
+from bioeval.base import OPEN_SET, DataError, Name, counted
 from bioeval.evaluation.task_counts import TaskCounts, noted
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn

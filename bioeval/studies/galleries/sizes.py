@@ -14,11 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
-from bioeval.kernels import count as kernel_count
+from bioeval.base import MergeError
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies.counters import guide_to
+from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 
@@ -196,7 +195,7 @@ class SizeJob:
     def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
         self.ranks = IdentificationJob(reader, rank_unit="subject", fusion=fusion)
         self.fusion, self.thresholds = fusion, thresholds
-        self.guide = guide_to(thresholds)
+        self.counter = ThresholdCounter(thresholds)
         subjects = len(reader.gallery.subjects)
         shape = (2, len(thresholds), subjects + 1)
         self.candidates = np.zeros(shape, dtype=np.int64)
@@ -205,10 +204,7 @@ class SizeJob:
         """Count a block of rows."""
         self.ranks.add(block)
         fused = block.fused(self.fusion)
-        tables = np.zeros((len(fused.values), len(self.thresholds) + 1), dtype=np.int64)
-        kernel_count.count_thresholds(
-            fused.values, fused.mate_start, fused.mate_stop, self.thresholds, *self.guide, tables
-        )
+        tables = self.counter.by_row(fused.values, fused.mate_start, fused.mate_stop)
         found = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(found))
         usable = self.ranks.facts.others[rows] > 0

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import cut, escaped
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.memory import require_memory
-from bioeval.base.progress import stage
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, ends, picked
+from bioeval.base import (
+    VERIFICATION,
+    Name,
+    ends,
+    larger_is_closer,
+    picked,
+    require_memory,
+    short_name,
+    stage,
+)
 from bioeval.results import RULE_OF_30, about_attrs, along, build
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.stats.bootstrap import (
@@ -30,12 +34,7 @@ from bioeval.stats.bootstrap import (
 from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.verification import frr_at_far
-from bioeval.tallies.by_subject import (
-    EXACT,
-    PairCounts,
-    SubjectAttempts,
-    levels,
-)
+from bioeval.tallies.by_subject import EXACT, PairCounts, SubjectAttempts, levels
 from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.points import allowed_errors, per_cent
 from bioeval.tallies.threshold_search import Attempts
@@ -279,9 +278,7 @@ def flag_warnings(
 
 def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
     """Return the names of groups, short and printable; of many, the first few."""
-    names = [
-        cut(escaped(str(x)), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag
-    ]
+    names = [short_name(str(x), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.engine import Client
-from bioeval.base.errors import (
+from bioeval.base import (
+    OPEN_SET,
     Argument,
+    Bootstrap,
+    Client,
     DataError,
+    Name,
     ProtocolError,
+    RandomState,
     chosen_task,
-    cut,
-    escaped,
+    ends,
+    picked,
     require_choice,
+    require_number,
+    short_name,
 )
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.ticker import ticker
@@ -330,7 +332,7 @@ def blocks(found: Found) -> Iterator[Block]:
     A rate that is flagged has an asterisk; groups are in the order of their names.
     """
     ds = found[""]
-    names = [cut(escaped(str(x)), _LONGEST) for x in ds["group"].values.tolist()]
+    names = [short_name(str(x), _LONGEST) for x in ds["group"].values.tolist()]
     given = ds.attrs["chosen_on"] == "given"
     searches = "claimed_group" not in ds.dims
     if searches:

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from bioeval.base.errors import cut
+from bioeval.base import short_name
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
     OneResultDisplay,
@@ -176,7 +176,8 @@ class GroupsDisplay(OneResultDisplay):
         shown = np.arange(0, number, -(-number // NAMED))
         # In two lines where there is room for them.
         most = 36 if number <= NUMBERED else 18
-        names = [textwrap.fill(as_plot_text(cut(str(self.groups[i]), most)), 18) for i in shown]
+        given = (short_name(str(self.groups[i]), most) for i in shown)
+        names = [textwrap.fill(as_plot_text(name), 18) for name in given]
         if subjects:
             people = self._dataset["subjects"].values
             names = [f"{name} ({people[i]:,})" for i, name in zip(shown, names, strict=True)]

@@ -16,10 +16,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import GOM_MEANS, Name
-from bioeval.base.variables import OPEN_SET, bounds
-from bioeval.protocol.tasks import OpenSet
+from bioeval.base import (
+    OPEN_SET,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    bounds,
+    counted,
+    require_choice,
+)
+from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,
     OpenSetAttempts,
@@ -42,6 +49,7 @@ from bioeval.studies.reid.jobs import unscaled
 from bioeval.studies.reid.matches import RetrievedSets, cut_warnings
 from bioeval.studies.reid.results import (
     GOM,
+    GOM_MEANS,
     GomOptions,
     in_units_of_user,
     missing_warnings,
@@ -431,7 +439,7 @@ def gom_of_lists(
     means = [
         {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
     ]
-    single = {scalar.name for scalar in GOM_MEANS}
+    single = set(GOM_MEANS)
     for name in measures:
         dims = () if name in single else over
         given[name] = dims, means[0][name], means[1][name]
@@ -706,5 +714,5 @@ class _RetrievedLists:
             "ttr": _Measure(some, something, more),
             "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
             "ftr": _Measure(absent, something, more),
-            **{x.name: _Measure(some, *np.sort(self.sums.get(x.name, ap), 0)) for x in GOM_MEANS},
+            **{name: _Measure(some, *np.sort(self.sums.get(name, ap), 0)) for name in GOM_MEANS},
         }

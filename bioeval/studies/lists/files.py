@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base import DataError
 from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side

@@ -9,10 +9,19 @@ from typing import get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag, require_integer
-from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
-from bioeval.base.variables import by_name, ends, picked
+from bioeval.base import (
+    MATCH_SUMS,
+    QUERY_MEANS,
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    ends,
+    picked,
+    require_choice,
+    require_flag,
+    require_integer,
+)
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
@@ -36,7 +45,7 @@ from bioeval.studies.reid.results import (
 from bioeval.tallies.identification_job import check_max_rank
 
 TOP_K = {
-    **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
+    **picked(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
     **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
     **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
@@ -249,7 +258,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
-        lost = ", ".join(x.label for x in QUERY_MEANS if x.name not in means)
+        lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
         notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
     if unknown.any():
         notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
@@ -414,7 +423,7 @@ def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
     rank = require_integer(name, given, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{subject(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
             f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
             "scores"
         )

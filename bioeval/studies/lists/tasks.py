@@ -10,9 +10,7 @@ import xarray as xr
 
 from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
 from bioeval.evaluation.task_plan import with_last_rank
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol import OpenSet, Protocol, load
 from bioeval.results import tree_of
 from bioeval.scores.blocks import Progress
 from bioeval.scores.top_k import TopKScores

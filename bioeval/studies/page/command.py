@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.variables import INTERVALS
+from bioeval.base import BioevalError, DataError, IntervalMethod
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, option, progress_shown
@@ -60,7 +59,7 @@ _SAVED = (".nc",)
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
     "[subject-bootstrap, or wilson for pairs without subjects]",
-    [*INTERVALS, "none"],
+    [*get_args(IntervalMethod), "none"],
 )
 @interval_options
 @band_option

@@ -24,8 +24,7 @@ import xarray as xr
 import xxhash
 from matplotlib.figure import Figure
 
-from bioeval.base.errors import CardError, escaped, printable, renamed
-from bioeval.base.version import __version__
+from bioeval.base import CardError, __version__, printable, renamed
 from bioeval.protocol import explain, load
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation
@@ -277,7 +276,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "arrays": store.text(),
     }
     text = _template().render(context)
-    return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
+    return _DIRECTIONS.sub(lambda found: printable(found[0]), text)
 
 
 def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:

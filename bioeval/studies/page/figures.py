@@ -21,7 +21,7 @@ import scipy
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bioeval.base.kinds import noun_of
+from bioeval.base import noun_of
 from bioeval.results import histograms_between
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.tallies.points import per_cent

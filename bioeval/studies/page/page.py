@@ -8,8 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.arguments import require_list, require_path, require_text
-from bioeval.base.errors import BioevalWarning, DataError, printable
+from bioeval.base import (
+    BioevalWarning,
+    DataError,
+    printable,
+    require_list,
+    require_path,
+    require_text,
+)
 from bioeval.scores.formats.files import check_target, replacing
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, printable
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import DataError, larger_is_closer, printable
 from bioeval.results import units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator

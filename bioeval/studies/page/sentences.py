@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import LivePart, LiveState, PageItem, systems_of

@@ -9,21 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.variables import TARGETS
+from bioeval.base import SCALARS, TARGETS
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, p_value
 from bioeval.stats.limits import STEMS
 from bioeval.studies.compare.tables import caption
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of
-from bioeval.studies.page.words import (
-    LONG,
-    Bounded,
-    Number,
-    PageTable,
-    Text,
-    attempts_of,
-    shape_of,
-)
+from bioeval.studies.page.words import LONG, Bounded, Number, PageTable, Text, attempts_of, shape_of
 from bioeval.studies.thresholds.tables import NeededPeople
 from bioeval.tallies.points import per_cent
 from bioeval.views.images import Images, Thumbnail
@@ -149,7 +141,7 @@ def _live_row(
 _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
-    *(name for name, scalar in words.SCALARS.items() if scalar.quoted),
+    *(name for name, scalar in SCALARS.items() if scalar.quoted),
     *("genuine_attempts", "impostor_attempts"),
 )
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from bioeval.base import scalars
-from bioeval.base.scalars import Scalar
+from bioeval.base import SCALARS
 from bioeval.studies.assurance.words import stricter
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import PageItem
@@ -105,21 +104,6 @@ _ENDS = (
 _SHORT = re.compile(
     r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map|apcer|bpcer|iapar|riapar)\b"
 )
-
-
-def _scalars_in(value: Any) -> Iterator[Scalar]:
-    """Yield the scalars in a mapping, in a tuple, or in either inside it."""
-    if isinstance(value, Scalar):
-        yield value
-    elif isinstance(value, dict | tuple):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _scalars_in(one)
-
-
-#: Every scalar that a table has a label for, by its variable; of several of a name the first.
-SCALARS: dict[str, Scalar] = {}
-for _scalar in _scalars_in(vars(scalars)):
-    SCALARS.setdefault(_scalar.name, _scalar)
 
 
 def label(name: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import DataError
-from bioeval.base.variables import INTERVALS
+from bioeval.base import DataError, IntervalMethod
 from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
 from bioeval.cli.options import (
@@ -150,7 +149,7 @@ def _by_name(text: str) -> dict[str, float]:
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [subject-bootstrap, or "
     "wilson for pairs without subjects]",
-    INTERVALS,
+    get_args(IntervalMethod),
 )
 @interval_options
 @output_options("results.nc, summary.json and table.txt")

@@ -10,16 +10,24 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag, require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.kinds import METRICS, MetricName
-from bioeval.base.lazy import without
-from bioeval.base.memory import in_words, physical_memory
-from bioeval.base.progress import stage
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    MetricName,
+    Name,
+    __version__,
+    counted,
+    in_words,
+    physical_memory,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_number,
+    stage,
+    without,
+)
 from bioeval.evaluation.evaluate import evaluate
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -123,7 +131,7 @@ def plan_run(
     1000000000000.0
     """
     require_choice("dtype", dtype, DTYPES)
-    require_choice("metric", metric, METRICS)
+    require_choice("metric", metric, get_args(MetricName))
     workers = require_integer("workers", workers, low=1)
     auc = require_flag("auc", auc)
     if scores is None:

@@ -12,11 +12,17 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    Name,
+    RandomState,
+    __version__,
+    counted,
+    require_choice,
+    require_integer,
+    require_number,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results import (

@@ -13,10 +13,18 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_list, require_number, require_numbers
-from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Argument,
+    DataError,
+    Name,
+    ProtocolError,
+    __version__,
+    nearest_name,
+    require_integer,
+    require_list,
+    require_number,
+    require_numbers,
+)
 from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,

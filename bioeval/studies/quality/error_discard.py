@@ -10,13 +10,18 @@ from typing import Any
 import numba
 import numpy as np
 import xarray as xr
+from bioeval.studies.quality.kernel import count_by_lower
 
-from bioeval.base.arguments import require_increasing_proportions
-from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, picked
+from bioeval.base import (
+    VERIFICATION,
+    Argument,
+    DataError,
+    Name,
+    picked,
+    require_choice,
+    require_increasing_proportions,
+)
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results import (
     Block,
     DataHeader,
@@ -106,7 +111,7 @@ def count_by_quality(
             if fusion is not None:
                 _count_fused(block, code, template, cuts, threshold, fusion, fused)
                 continue
-            count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
+            count_by_lower(block.values, *own[:2], code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)

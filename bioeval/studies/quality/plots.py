@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, up_to_highest
 from bioeval.views.plots.systems import System, agreed
 

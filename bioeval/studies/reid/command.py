@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.variables import INTERVALS
-from bioeval.base.version import __version__
+from bioeval.base import IntervalMethod, __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import Command, option
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     "--interval METHOD",
     "Add confidence intervals over the identities of the queries; subject-bootstrap "
     "(recommended), and others as for bioeval run.  [none]",
-    INTERVALS,
+    get_args(IntervalMethod),
 )
 @interval_options
 @cluster_options(checkpoint=False)

@@ -16,12 +16,15 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
-from bioeval.protocol import available, is_path, load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import fields_of
-from bioeval.protocol.tasks import Reid
+from bioeval.base import (
+    CardError,
+    DataError,
+    ProtocolError,
+    bad_choice,
+    require_choice,
+    require_integer,
+)
+from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -30,6 +33,9 @@ FIELDS = fields_of(Reid)
 #: Entries of the list of a query that are left out, and what becomes of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]
 Junk = Literal["keep", "remove"]
+#: The list of average precision and INP, and the matches that the CMC counts.
+RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
+Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
 REMOVED: tuple[Removed, ...] = get_args(Removed)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bioeval.base.errors import Argument, MergeError
+from bioeval.base import Argument, MergeError
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies.counts import require_alike

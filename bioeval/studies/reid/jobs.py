@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.engine import engine
-from bioeval.base.errors import Argument, DataError
+from bioeval.base import Argument, DataError, engine
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import (
     BlockReader,

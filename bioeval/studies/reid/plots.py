@@ -11,20 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bioeval.base.arguments import (
-    require_list,
-    require_text,
-)
-from bioeval.base.errors import DataError, counted
+from bioeval.base import DataError, counted, require_list, require_text
 from bioeval.results import threshold_text
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
-from bioeval.views.plots.systems import (
-    agreed,
-    convention,
-    pick,
-    scalar,
-)
+from bioeval.views.plots.systems import agreed, convention, pick, scalar
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted
-from bioeval.base.scalars import Name
-from bioeval.base.variables import picked
+from bioeval.base import DataError, Name, counted, picked
 from bioeval.results import build
 from bioeval.scores.blocks import as_distances, require_subjects
 from bioeval.scores.bona_fide import without_attacks

@@ -9,24 +9,25 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import (
+from bioeval.base import (
     MOST_DRAWS,
+    SCALARS,
+    Argument,
+    Client,
+    DataError,
+    IntervalMethod,
+    Name,
+    ProtocolError,
+    RandomState,
+    counted,
     numbers_or_nothing,
     require_callable,
     require_flag,
     require_integer,
 )
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
-from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_plan import runner_of
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import Cmc, Gom, RemovedForAp
+from bioeval.protocol import Protocol, load, section_of, with_exclusions
 from bioeval.results import (
     Block,
     Found,
@@ -47,7 +48,15 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
+from bioeval.studies.reid.convention import (
+    CAMERA_COLUMNS,
+    Cmc,
+    Convention,
+    Junk,
+    Removed,
+    RemovedForAp,
+    convention_of,
+)
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
 from bioeval.studies.reid.results import (
@@ -464,7 +473,7 @@ def _gom_rules(
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
-    task = load(convention).gom or Gom()
+    task = section_of(load(convention), "gom")
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
@@ -567,8 +576,6 @@ def apply_convention(
 # The columns of the paper after CMC(1).
 _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 
-_SCALARS = {scalar.name: scalar for scalar in (*GOM_POINTS, *QUERY_MEANS)}
-
 
 def gom_blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
@@ -592,14 +599,16 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():
-            values = [(CMC, ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)]
-            values += [(_SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
+            values = [
+                (SCALARS["cmc"], ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)
+            ]
+            values += [(SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
             cells = [
                 None if end and np.isnan(x) else scalar.written(float(x), 0.0)
                 for scalar, x in values
             ]
             rows.append([head, *cells])
-    heads = ["", CMC.label.format(rank=1), *(_SCALARS[name].label for name in _COLUMNS)]
+    heads = ["", SCALARS["cmc"].label.format(rank=1), *(SCALARS[name].label for name in _COLUMNS)]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
     yield Note(

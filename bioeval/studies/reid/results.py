@@ -10,13 +10,22 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval.base import scalars
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalWarning, DataError, MergeError, ProtocolError, require_choice
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Name
-from bioeval.base.variables import by_name, ends
-from bioeval.base.version import __version__
+from bioeval.base import (
+    MATCH_SUMS,
+    QUERY_MEANS,
+    SCALARS,
+    BioevalWarning,
+    DataError,
+    MergeError,
+    Name,
+    ProtocolError,
+    __version__,
+    ends,
+    larger_is_closer,
+    picked,
+    require_choice,
+    require_integer,
+)
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
@@ -39,15 +48,16 @@ from bioeval.studies.reid.matches import (
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
+_RETRIEVED_SETS = picked(SCALARS, "precision", "recall", "f1", "micro_f1")
+
 REID = {
-    "cmc": scalars.CMC,
+    "cmc": SCALARS["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    **by_name(scalars.QUERY_MEANS),
-    **by_name(scalars.RANKED_LISTS),
-    "interpolated_precision": scalars.INTERPOLATED_PRECISION,
-    **by_name(scalars.RETRIEVED_SETS),
+    **QUERY_MEANS,
+    **picked(SCALARS, "precision_at_k", "recall_at_k", "interpolated_precision"),
+    **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
@@ -55,14 +65,14 @@ REID = {
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **{scalar.of_query[0]: scalar.each for scalar in scalars.QUERY_MEANS},
+    **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
 _RANKED = (
-    *("cmc", *by_name(scalars.QUERY_MEANS)),
+    *("cmc", *QUERY_MEANS),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
@@ -130,7 +140,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         each_query = {
             **{
                 x.of_query[0]: measures.means[x.name].each
-                for x in scalars.QUERY_MEANS
+                for x in QUERY_MEANS.values()
                 if x.name in measures.means
             },
             "first_match_rank": first,
@@ -197,7 +207,7 @@ def ranked_curves(
 
 
 #: Measures that are sums over the matches of a query, in words.
-SUMS_IN_WORDS = ", ".join(scalar.label for scalar in scalars.MATCH_SUMS.values())
+SUMS_IN_WORDS = ", ".join(scalar.label for scalar in MATCH_SUMS.values())
 
 
 def _ambiguous(tally: ReidTally) -> int:
@@ -212,7 +222,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
     no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
-    sums = scalars.MATCH_SUMS
+    sums = MATCH_SUMS
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
     values["interpolated_precision"] = no_levels
     if not undefined or options.ap == "tied-once":
@@ -317,19 +327,23 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
     return [f"{total - valid} queries have no match and were {what}: {' and '.join(parts)}"]
 
 
+#: The means over queries that GOM has too.
+GOM_MEANS = {name: scalar for name, scalar in QUERY_MEANS.items() if "gom" in scalar.results}
+
 GOM = {
     "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
     "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
     "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
     "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
-    **by_name(scalars.RETRIEVED_SETS),
+    **_RETRIEVED_SETS,
     "dir": Name("queries with a match within the threshold, at rank R or better"),
     "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
     "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
     "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
     "ftr": Name("false target rate, the same proportion as FAR"),
-    **by_name(scalars.GOM_POINTS),
-    **by_name(scalars.GOM_MEANS),
+    **picked(SCALARS, "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"),
+    **picked(SCALARS, "max_f1", "tau_f1"),
+    **GOM_MEANS,
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
     "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
@@ -346,7 +360,7 @@ GOM |= ends(
     (
         *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
         *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
-        *(*by_name(scalars.GOM_MEANS), "cmc"),
+        *(*GOM_MEANS, "cmc"),
     ),
 )
 
@@ -387,7 +401,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
     identified = identified.cumsum(axis=0).cumsum(axis=1)
     valid = int(found.sum())
-    single = {scalar.name: means.pop(scalar.name) for scalar in scalars.GOM_MEANS}
+    single = {name: means.pop(name) for name in GOM_MEANS}
     means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
     variables: dict[str, Any] = {
         **{name: (("threshold",), values) for name, values in means.items()},
@@ -479,7 +493,7 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "ftr": over(absent, absent, something),
     }
     query, entries = np.flatnonzero(found), tally.about.gallery_templates
-    for x in scalars.GOM_MEANS:
+    for x in GOM_MEANS.values():
         each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)

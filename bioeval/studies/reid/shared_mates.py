@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.kernels.shared_ranks import count_around
 from bioeval.scores.blocks import Block
+from bioeval.studies.reid.kernel import count_around
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
@@ -106,7 +106,7 @@ class SharedMates:
         """Return the mates of rows from `low` on, with the candidates around them.
 
         `candidates` are `identity`, `own`, `kept`, `which` and `place` of
-        :func:`bioeval.kernels.shared_ranks.count_around`.
+        :func:`bioeval.studies.reid.kernel.count_around`.
         """
         lists = self.lists
         starts = lists.starts[low : low + len(rows) + 1]

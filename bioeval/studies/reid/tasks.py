@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.evaluation.plan import EvaluationOptions
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results import Scalars
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores

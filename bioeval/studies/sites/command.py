@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base.errors import Argument, DataError, MergeError, renamed, wrapped
-from bioeval.base.version import __version__
+from bioeval.base import Argument, DataError, MergeError, __version__, renamed, wrapped
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, counted
-from bioeval.base.json_text import parse_json
+from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, parse_json
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol, load
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.formats.archive import Archive, ArchiveWriter

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
-from bioeval.base.lazy import without
-from bioeval.base.panels import panel
+from bioeval.base import (
+    Argument,
+    DataError,
+    MergeError,
+    ProtocolError,
+    bad_choice,
+    panel,
+    require_integer,
+    without,
+)
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results import tree_of
 from bioeval.scores.provenance import about_of_union

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import QUERY_MEANS, RATES_OF
-from bioeval.base.variables import VERIFICATION
+from bioeval.base import (
+    QUERY_MEANS,
+    RATES_OF,
+    VERIFICATION,
+    Argument,
+    ProtocolError,
+    larger_is_closer,
+)
 from bioeval.evaluation.task_counts import TaskCounts, noted
 from bioeval.results import (
     ClosedSetCounts,
@@ -227,7 +231,7 @@ NO_MEANS = (
 
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
-FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS if not x.cut and x.bounds == (0.0, 1.0))
+FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS.values() if not x.cut and x.bounds == (0.0, 1.0))
 
 
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:

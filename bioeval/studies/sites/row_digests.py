@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.kernels.argument_groups import RawRows
+from bioeval.base import larger_is_closer
+from bioeval.kernels import RawRows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base import Argument, DataError, ProtocolError, counted, require_integer
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.sites.folded import (

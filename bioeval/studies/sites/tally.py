@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts, with_notes
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs

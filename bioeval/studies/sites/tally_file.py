@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
-from bioeval.base.json_text import parse_json
+from bioeval.base import DataError, parse_json
 from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.formats.archive import Archive

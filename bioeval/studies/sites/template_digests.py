@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, MergeError, counted
+from bioeval.base import Argument, DataError, MergeError, counted, require_text
 from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import Scores, are_pairs
 

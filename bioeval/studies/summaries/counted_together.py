@@ -8,14 +8,18 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
-from bioeval.base.version import __version__
+from bioeval.base import (
+    CLOSED_SET,
+    OPEN_SET,
+    VERIFICATION,
+    BioevalError,
+    DataError,
+    Name,
+    __version__,
+    larger_is_closer,
+)
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.kernels import selections as kernel
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results import (
     COSTS,
     SCHEMA,
@@ -100,9 +104,7 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
 def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
     """Return the scalars of open set."""
     points, over = counts.open_set, ("far_target",)
-    enrolled, people = counts.of("enrolled"), counts.of("probe_subjects")
-    among, role = counts.of("enrolled_subjects"), counts.of("role")
-    impostors = np.where(role == kernel.UNENROLLED, people - among, people)
+    enrolled = counts.of("enrolled")
     searches, targets = counts.of("searches"), points.far_target
     variables: Variables = {
         "genuine_attempts": ((), counts.of("mated")),
@@ -114,8 +116,8 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
         "dir_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, np.multiply.outer(searches, targets)),
-        "genuine_subjects": ((), among),
-        "impostor_subjects": ((), np.where(role == kernel.LEAVE_OUT, among, impostors)),
+        "genuine_subjects": ((), counts.of("enrolled_subjects")),
+        "impostor_subjects": ((), counts.impostor_subjects),
     }
     return Scalars(variables, {"far_target": targets})
 

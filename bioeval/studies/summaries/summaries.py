@@ -9,14 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
+from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
 from bioeval.evaluation.splits import SplitSides
-from bioeval.partition import EnrolledSplit, ProbeGallerySplit
-from bioeval.partition.base import SplitterLike
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
+from bioeval.partition import SplitterLike
+from bioeval.protocol import Protocol, load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -27,9 +25,7 @@ from bioeval.studies.summaries.counted_together import (
     partition_attrs,
     summaries_tree,
 )
-from bioeval.tallies.selections import (
-    IndexSet,
-)
+from bioeval.tallies.selections import IndexSet
 from bioeval.views.tables.summary import figures, written
 
 Order = Literal["probes-first", "gallery-first"]
@@ -208,7 +204,7 @@ def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
     if not scores._labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+    if sides.enrols(splitter):
         for own, probe in sides.galleries(splitter):
             yield sides.places(probe, own)
         return

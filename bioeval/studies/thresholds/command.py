@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base import Argument, DataError
 from bioeval.cli.arguments import TARGET
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, option, progress_shown, reword

@@ -10,11 +10,15 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import reported_to, stage
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
+from bioeval.base import (
+    Argument,
+    DataError,
+    Name,
+    RandomState,
+    larger_is_closer,
+    reported_to,
+    stage,
+)
 from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress

@@ -8,16 +8,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import counted, larger_is_closer
 from bioeval.results import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.plots.systems import (
-    threshold_label,
-)
+from bioeval.views.plots.systems import threshold_label
 from bioeval.views.terms import TermTranslator, term_translator
 
 # ------------------------------------------------------------------------ points of the folds

@@ -12,8 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base import counted, larger_is_closer, noun_of
 from bioeval.results import KIND_DOUBT, threshold_text
 from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold, threshold_to_install
 from bioeval.studies.folds.tables import not_shown

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
-from bioeval.base.progress import stage
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION
+from bioeval.base import (
+    MOST_DRAWS,
+    VERIFICATION,
+    Argument,
+    Client,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    chosen_task,
+    require_integer,
+    stage,
+)
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores

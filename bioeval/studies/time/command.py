@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from bioeval.base.variables import INTERVALS
+from bioeval.base import Bootstrap
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import Command, option
@@ -44,7 +44,7 @@ from bioeval.cli.study_command import StudyCommand, described, rows_of, scalars
     "Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as gom-market1501.",
 )
 @option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
-@option("--interval", "Add confidence intervals of FRR, DIR and CMS.  [none]", INTERVALS[:3])
+@option("--interval", "Add confidence intervals of FRR, DIR and CMS.  [none]", get_args(Bootstrap))
 @interval_options
 @cluster_options()
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")

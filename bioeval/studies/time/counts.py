@@ -14,13 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.engine import engine
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
-from bioeval.kernels import count as kernel
+from bioeval.base import Argument, DataError, ProtocolError, engine, require_choice, require_integer
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.counters import gather, guide_to
+from bioeval.tallies.counters import ThresholdCounter, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.fold_counts import FoldSweep, Subset
 from bioeval.tallies.identification_job import IdentificationJob
@@ -145,10 +142,7 @@ class ProbeAttemptsJob:
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
-        self.threshold: np.ndarray | None = None
-        if threshold is not None:
-            self.threshold = np.array([threshold])
-            self.guide = guide_to(self.threshold)
+        self.counter = None if threshold is None else ThresholdCounter(np.array([threshold]))
         self.found: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
         self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
@@ -177,10 +171,8 @@ class ProbeAttemptsJob:
         value, row, position = gather(*rows, block.self_position)
         column = position if self.multi else block.columns[0][position]
         self.found.append((value.astype(np.float64), row + block.low, column))
-        if self.threshold is not None:
-            counts = np.zeros((len(block.values), 2), dtype=np.int64)  # a table for each row
-            kernel.count_thresholds(*rows, self.threshold, *self.guide, counts)
-            self.impostors[block.low : block.low + len(counts)] = counts
+        if self.counter is not None:
+            self.impostors[block.low : block.low + len(block.values)] = self.counter.by_row(*rows)
 
     def result(self) -> ProbeAttemptsJob:
         """Return the attempts found."""

@@ -10,23 +10,28 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import scalars
-from bioeval.base.arguments import require_integer, require_list
-from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
-from bioeval.base.variables import (
+from bioeval.base import (
     CLOSED_SET,
     COORDINATES,
     OPEN_SET,
+    SCALARS,
     VERIFICATION,
+    Argument,
     Bootstrap,
+    Client,
+    DataError,
+    Name,
+    ProtocolError,
+    RandomState,
+    counted,
     ends,
     picked,
+    require_choice,
+    require_integer,
+    require_list,
 )
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.protocol.card import Protocol
+from bioeval.protocol import Protocol
 from bioeval.results import (
     Block,
     Found,
@@ -88,7 +93,7 @@ OVER_TIME = {
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": COORDINATES["threshold"],
-    "dir": scalars.DIR,
+    "dir": SCALARS["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
     "cms": CLOSED_SET["cms"],
     "cms_count": CLOSED_SET["cms_count"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.version import __version__
+from bioeval.base import __version__
 from bioeval.cli.arguments import FRAMES
 from bioeval.cli.command import Command, flag, option, progress_shown
 from bioeval.cli.options import output_options

@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_path
-from bioeval.base.errors import Argument, DataError, bad_choice, nearest_name
+from bioeval.base import (
+    Argument,
+    DataError,
+    bad_choice,
+    nearest_name,
+    require_integer,
+    require_path,
+)
 from bioeval.scores.formats.files import (
     MOST_SETTINGS,
     content,

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base import DataError, counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
     Curve,

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted
+from bioeval.base import counted
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 

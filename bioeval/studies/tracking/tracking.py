@@ -10,10 +10,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_callable, require_flag, require_number
-from bioeval.base.errors import require_choice
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
+from bioeval.base import (
+    Name,
+    __version__,
+    require_callable,
+    require_choice,
+    require_flag,
+    require_number,
+)
 from bioeval.results import build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (

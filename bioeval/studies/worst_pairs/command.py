@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.protocol.card import Protocol
+    from bioeval.protocol import Protocol
     from bioeval.scores.matrix import Scores
 
 

@@ -14,9 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from bioeval.base.arguments import require_integer, require_path, require_text
-from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base import (
+    PLURALS,
+    DataError,
+    ProtocolError,
+    larger_is_closer,
+    require_integer,
+    require_path,
+    require_text,
+)
 from bioeval.results import in_one_precision
 from bioeval.views.images import NO_IMAGES, Images, column_of_pairs
 from bioeval.views.plots import style as look

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import printable
+from bioeval.base import printable
 from bioeval.results import threshold_text
 from bioeval.views.tables.layout import indented
 

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import ProtocolError, require_choice
-from bioeval.base.scalars import Name
+from bioeval.base import Name, ProtocolError, require_choice, require_integer
 from bioeval.results import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for

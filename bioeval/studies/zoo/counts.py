@@ -22,10 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.engine import engine
-from bioeval.base.errors import DataError
-from bioeval.base.progress import reporter
-from bioeval.base.random import Stream
+from bioeval.base import DataError, Stream, engine, reporter
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores

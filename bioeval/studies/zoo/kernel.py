@@ -1,7 +1,8 @@
 """Sums and counts of impostor scores by row and by column, to be added up by subject.
 
 As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mate_stop``, everything
-else is an impostor score, NaN no attempt.
+else is an impostor score, NaN no attempt. And random permutations, the random numbers from a
+counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew for each.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels import parallel_rows
 
 
 @register_jitable
@@ -134,3 +135,38 @@ def sum_scores(
                 row[0] += count_accepted(part, threshold, column_counts[table, 0, low:high])
             row_sums[k, i, 0] = total
             row_sums[k, i, 1] = of_half
+
+
+@register_jitable
+def mixed(x):
+    """Return the output of SplitMix64 for a state, uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@parallel_rows("sums")
+def permuted_products(begin, end, first, second, ends, key, sums):
+    """Write sums of products of two lists, the second permuted within its parts.
+
+    A part ends before each of the increasing `ends`; lists and sums are int64, `key` is two of
+    uint64.
+    """
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    line = np.empty_like(second)
+    for r in range(begin, end):
+        state = mixed(key[0] ^ mixed(np.uint64(r) + key[1]))
+        for k in range(len(second)):  # assignments of slices take seconds to compile
+            line[k] = second[k]
+        low = 0
+        for stop in ends:
+            for j in range(stop - 1, low, -1):
+                state += golden
+                chosen = (mixed(state) >> np.uint64(32)) * np.uint64(j - low + 1)
+                k = low + np.int64(chosen >> np.uint64(32))
+                line[j], line[k] = line[k], line[j]
+            low = stop
+        total = 0
+        for j in range(len(first)):
+            total += first[j] * line[j]
+        sums[r] = total

@@ -10,9 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base import counted, larger_is_closer, noun_of, require_integer
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled

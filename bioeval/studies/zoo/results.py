@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, counted
-from bioeval.base.scalars import Name
+from bioeval.base import Argument, DataError, Name, counted, require_number
 from bioeval.results import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
 from bioeval.tallies.thresholds import to_user

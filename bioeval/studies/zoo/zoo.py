@@ -12,15 +12,22 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.engine import Client
-from bioeval.base.errors import DataError, counted, require_choice, short_name
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import stage
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base import (
+    MOST_DRAWS,
+    Client,
+    DataError,
+    RandomState,
+    Stream,
+    counted,
+    larger_is_closer,
+    require_choice,
+    require_integer,
+    seed_sequence,
+    short_name,
+    stage,
+)
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.kernels.draw import permuted_products
 from bioeval.results import (
     Block,
     FactList,
@@ -43,6 +50,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
+from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values

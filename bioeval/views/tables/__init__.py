@@ -20,7 +20,7 @@ from rich.text import Text
 
 from bioeval.base.errors import counted, printable, without_controls
 from bioeval.base.kinds import larger_is_closer
-from bioeval.protocol import CARD_OF_LAYOUT
+from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.support import KIND_DOUBT
 from bioeval.results.words import excluded, threshold_text
 from bioeval.views.tables import layout as numbers

@@ -104,7 +104,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for mean in QUERY_MEANS:
+    for mean in QUERY_MEANS.values():
         if mean.name not in MATCH_SUMS:
             label = f"mAP, lists cut at rank {cut or 0:.0f}" if mean.cut else mean.label
             yield from _mean(dataset, mean, over, why, decimals, label)
@@ -175,7 +175,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     why = "no query has a match" if queries == 0 else ""
     why_open = "the identity of every query is in the gallery" if opened == 0 else ""
     decimals = numbers.decimals_for(int(queries or 0))
-    for scalar in (*GOM_POINTS, *QUERY_MEANS):
+    for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
         of_open = scalar.name in ("mfr_area", "tau_nz")
         over = absent if of_open else ranked
         undefined = (why_open if of_open else why) or scalar.undefined

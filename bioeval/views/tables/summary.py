@@ -37,7 +37,7 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
 
 def figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
     """Yield each figure with its label, its scale, its value and its threshold."""
-    known = {**AVERAGED, **{scalar.name: scalar for scalar in (MIN_COST, CMC, *QUERY_MEANS)}}
+    known = {**AVERAGED, "min_cost": MIN_COST, "cmc": CMC, **QUERY_MEANS}
     for name, value in numbers.items():
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":

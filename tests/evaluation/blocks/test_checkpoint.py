@@ -13,7 +13,7 @@ import xarray as xr
 import xxhash
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
 from bioeval.tallies.counts import CellCounts

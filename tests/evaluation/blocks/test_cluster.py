@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.base.errors import EngineError
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster

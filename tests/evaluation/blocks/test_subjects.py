@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader

@@ -15,7 +15,7 @@ from strategies import examples_of
 import bioeval as be
 from bioeval.__main__ import main
 from bioeval.scores import blocks
-from bioeval.studies.check import label_checks
+from bioeval.studies.check import kernel, label_checks
 
 
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
@@ -197,3 +197,11 @@ def test_table_document_files_and_page(tmp_path, capsys):
     found = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert found["label-errors"]["where"] == "row 17"
     assert (found["label-errors"]["severity"], found["label-errors"]["count"]) == ("warning", 1)
+
+
+def test_selection_is_that_of_a_sorted_array():
+    rng = np.random.default_rng(3)
+    for n in range(1, 9):
+        for values in rng.integers(0, n + 1, (20, n)) / 4:
+            chosen = [kernel.smallest(values.copy(), k) for k in range(n)]
+            np.testing.assert_array_equal(chosen, np.sort(values))

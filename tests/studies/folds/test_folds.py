@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 from bioeval.evaluation.blocks.checkpoint import Checkpoint
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader

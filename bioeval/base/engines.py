@@ -79,6 +79,12 @@ def refuse_engine(option: str = "interval") -> None:
         )
 
 
+def computed_here(option: str) -> contextlib.AbstractContextManager[None]:
+    """Count in this process, as `option` has to; :class:`EngineError` where an engine is to."""
+    refuse_engine(option)
+    return computed_by(None)
+
+
 @contextlib.contextmanager
 def computed_by(chosen: Engine | None) -> Iterator[None]:
     """Count inside this context with an engine; None stands for this process."""

@@ -1,0 +1,92 @@
+"""What studies use of this package."""
+
+from bioeval.base.arguments import (
+    MOST_DRAWS as MOST_DRAWS,
+    numbers_or_nothing as numbers_or_nothing,
+    overflows as overflows,
+    require_array as require_array,
+    require_callable as require_callable,
+    require_flag as require_flag,
+    require_increasing_proportions as require_increasing_proportions,
+    require_integer as require_integer,
+    require_list as require_list,
+    require_number as require_number,
+    require_numbers as require_numbers,
+    require_path as require_path,
+    require_probability as require_probability,
+    require_text as require_text,
+)
+from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
+from bioeval.base.errors import (
+    Argument as Argument,
+    BioevalError as BioevalError,
+    BioevalWarning as BioevalWarning,
+    CardError as CardError,
+    DataError as DataError,
+    MergeError as MergeError,
+    ProtocolError as ProtocolError,
+    bad_choice as bad_choice,
+    chosen_task as chosen_task,
+    counted as counted,
+    nearest_name as nearest_name,
+    printable as printable,
+    renamed as renamed,
+    require_choice as require_choice,
+    short_name as short_name,
+    wrapped as wrapped,
+)
+from bioeval.base.json_text import parse_json as parse_json
+from bioeval.base.kinds import (
+    PLURALS as PLURALS,
+    Kind as Kind,
+    MetricName as MetricName,
+    ValuedKind as ValuedKind,
+    larger_is_closer as larger_is_closer,
+    noun_of as noun_of,
+)
+from bioeval.base.lazy import without as without
+from bioeval.base.memory import (
+    at_most as at_most,
+    in_words as in_words,
+    physical_memory as physical_memory,
+    require_memory as require_memory,
+)
+from bioeval.base.panels import panel as panel, safe as safe
+from bioeval.base.progress import (
+    report as report,
+    reported_to as reported_to,
+    reporter as reporter,
+    stage as stage,
+)
+from bioeval.base.random import (
+    RandomState as RandomState,
+    Stream as Stream,
+    seed_sequence as seed_sequence,
+)
+from bioeval.base.scalars import (
+    AVERAGED as AVERAGED,
+    COMPARED as COMPARED,
+    FOLD_RATES as FOLD_RATES,
+    MATCH_SUMS as MATCH_SUMS,
+    OPTIMA as OPTIMA,
+    POINTS_OF as POINTS_OF,
+    QUERY_MEANS as QUERY_MEANS,
+    RATES_OF as RATES_OF,
+    SCALARS as SCALARS,
+    Name as Name,
+    Scalar as Scalar,
+    rates_of as rates_of,
+)
+from bioeval.base.variables import (
+    CLOSED_SET as CLOSED_SET,
+    COORDINATES as COORDINATES,
+    OPEN_SET as OPEN_SET,
+    TARGETS as TARGETS,
+    VERIFICATION as VERIFICATION,
+    Bootstrap as Bootstrap,
+    IntervalMethod as IntervalMethod,
+    bounds as bounds,
+    ends as ends,
+    picked as picked,
+)
+from bioeval.base.version import __version__ as __version__

@@ -1,0 +1,123 @@
+"""Protocol cards by name, by path and by layout."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.errors import CardError, bad_choice
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.check import read_card
+from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+CARD_OF_LAYOUT = {
+    SQUARE: "course-all-vs-all",
+    RECTANGULAR: "course-probe-vs-gallery",
+    PAIRS: "pairs",
+}
+
+#: The card of each layout, for names that stand for one of them.
+_BY_LAYOUT = {
+    "auto": CARD_OF_LAYOUT,
+    "course-kfold": {
+        SQUARE: "course-kfold",
+        RECTANGULAR: "course-kfold-probe-vs-gallery",
+        PAIRS: "course-kfold-pairs",
+    },
+}
+
+
+def available() -> list[str]:
+    """Return the names of the cards that ship with bioeval."""
+    return sorted(_shipped_cards())
+
+
+def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
+    """Return a protocol by the name of a shipped card, or by the path of a card.
+
+    A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is returned
+    as it is.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or if it is not valid: then the message has a line for each
+        problem.
+
+    Examples
+    --------
+    >>> load("course-all-vs-all").tasks["open_set"]["ties"]
+    'pessimistic'
+    """
+    if isinstance(name_or_path, Protocol):
+        return name_or_path
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")
+    path = os.fspath(name_or_path)
+    if isinstance(name_or_path, os.PathLike) or is_path(path):
+        return read_card(read_file(path), path, path)
+    if path not in available():
+        raise CardError(
+            f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
+        )
+    return _load_shipped(path)
+
+
+def is_path(name: str) -> bool:
+    """Whether a text is the path of a card: it ends in .toml or has a separator."""
+    return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
+
+
+def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto") -> Protocol:
+    """Return the card of a protocol for a layout: ``"auto"`` and ``"course-kfold"`` have several.
+
+    Any other protocol is returned as :func:`load` does, whatever its layout.
+    """
+    if not isinstance(protocol, str) or protocol not in _BY_LAYOUT:
+        return load(protocol)
+    if layout not in CARD_OF_LAYOUT:
+        raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
+    return _load_shipped(_BY_LAYOUT[protocol][layout])
+
+
+def parse(text: str, where: str = "card") -> Protocol:
+    """Return the protocol of a card's text; `where` names the text in error messages."""
+    return read_card(text, where)
+
+
+def explain(protocol: Protocol, width: int | None = None, **options: Any) -> str:
+    """Return a protocol in plain words: attempts, denominators, and what is left open.
+
+    Lines have at most `width` columns, 92 unless given.
+    """
+    from bioeval.protocol.explanation import WIDTH, explain
+
+    return explain(protocol, width or WIDTH, **options)
+
+
+def _shipped_cards() -> dict[str, Traversable]:
+    from importlib.resources import files  # slow to import, and seldom needed
+
+    folder = files("bioeval.protocol") / "cards"
+    if folder.is_file():  # a checkout where links cannot be made: the text is the path
+        folder = Path(str(folder)).parent.joinpath(folder.read_text("utf-8").strip()).resolve()
+    if not folder.is_dir():
+        raise CardError(
+            f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be read"
+        )
+    return {
+        item.name.removesuffix(".toml"): item
+        for item in folder.iterdir()
+        if item.name.endswith(".toml")
+    }
+
+
+@functools.cache
+def _load_shipped(name: str) -> Protocol:
+    card = _shipped_cards()[name]
+    return read_card(card.read_text(encoding="utf-8"), card.name, str(card))

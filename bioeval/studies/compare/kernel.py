@@ -1,0 +1,230 @@
+"""Exact operating points of replicates, and attempts that two systems rank in another order.
+
+Between two consecutive genuine scores FRR is constant, so that the EER, FRR at a FAR and the AUC
+follow from the impostor attempts counted between genuine scores: no other threshold is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels import compiled, parallel_rows
+
+# Columns that are counted together.
+BLOCK = 16
+
+
+class ReplicatePoints(NamedTuple):
+    """The operating points of each replicate; written, NaN where a class has no attempt.
+
+    Attributes
+    ----------
+    eer, auc : float64 arrays, shape (columns,)
+    frr : float64 array, shape (t, columns)
+    corners : float64 array, shape (2, n, columns)
+        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
+        where they are not needed.
+    """
+
+    eer: np.ndarray
+    frr: np.ndarray
+    auc: np.ndarray
+    corners: np.ndarray
+
+
+@parallel_rows("points.eer")
+def replicate_points(begin, end, impostor, genuine, weights, targets, points):
+    """Write the operating points of each replicate, from whole-number counts.
+
+    Parameters
+    ----------
+    impostor : int32 array, shape (k, 4)
+        Rows of (layer, one subject, the other subject, attempts). With ``u`` the distinct genuine
+        scores in ascending order, layer ``2 j`` lies between ``u[j - 1]`` and ``u[j]``, and layer
+        ``2 j + 1`` holds the scores equal to ``u[j]``.
+    genuine : int32 array, shape (g, 2)
+        Rows of (place of the score in ``u``, subject).
+    weights : float64 array, shape (subjects, columns)
+        Whole numbers, so that sums below 2^53 are exact.
+    targets : float64 array, shape (t,)
+    points : ReplicatePoints
+    """
+    distinct = genuine[-1, 0] + 1 if len(genuine) else 0
+    for low in range(begin, end, BLOCK):
+        width = min(BLOCK, end - low)
+        w = weights[:, low : low + width].copy()
+        between = np.zeros((2 * distinct + 1, width))
+        for e in range(len(impostor)):
+            row = between[impostor[e, 0]]
+            left, right = w[impostor[e, 1]], w[impostor[e, 2]]
+            made = np.float64(impostor[e, 3])
+            for c in range(width):
+                row[c] += made * left[c] * right[c]
+        own = np.zeros((distinct, width))
+        for e in range(len(genuine)):
+            row, line = own[genuine[e, 0]], w[genuine[e, 1]]
+            for c in range(width):  # sums of whole rows take seconds to compile
+                row[c] += line[c]
+        for c in range(width):
+            _points(between[:, c], own[:, c], targets, low + c, points)
+
+
+@register_jitable
+def _points(between, own, targets, c, points):
+    """Write the operating points of one replicate from its counts."""
+    eer, frr, auc, corners = points
+    eer[c] = auc[c] = np.nan
+    frr[:, c] = np.nan
+    corners[:, :, c] = np.nan
+    total, every, distinct = between.sum(), own.sum(), len(own)
+    if total == 0 or every == 0:
+        return
+    frr[:, c] = 1.0
+    if corners.shape[1] > 0:
+        corners[0, 0, c], corners[1, 0, c] = 0.0, 1.0
+    accepted, rejected, ordered = 0.0, every, 0.0
+    crossed = False
+    for j in range(distinct + 1):
+        accepted += between[2 * j]
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = rejected / every
+            crossed = True
+        if j == distinct:
+            break
+        tied = between[2 * j + 1]
+        ordered += own[j] * (2 * (total - accepted) - tied)
+        f0, r0 = accepted / total, rejected / every
+        accepted += tied
+        rejected -= own[j]
+        f1, r1 = accepted / total, rejected / every
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
+            crossed = True
+        if corners.shape[1] > 0:
+            corners[0, j + 1, c], corners[1, j + 1, c] = f1, r1
+        for t in range(len(targets)):
+            if f1 <= targets[t]:
+                frr[t, c] = r1
+    auc[c] = ordered / (2.0 * total * every)
+
+
+class OrderedAttempts(NamedTuple):
+    """Attempts of two systems, with their places in the order of each system's scores.
+
+    Attributes
+    ----------
+    first, second : int64 arrays, shape (k,)
+        Of each system, numbers in the order of its scores; comparable between the classes.
+    left, right : int64 arrays, shape (k,)
+        The subjects; equal for a genuine attempt.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+@compiled
+def mark_order_changes(genuine, start, impostor, found):
+    """Mark impostor attempts that change order with a genuine attempt of a group.
+
+    Parameters
+    ----------
+    genuine : Attempts
+        Sorted by group, first and second system.
+    start : int64 array, shape (groups + 1,)
+        The genuine attempts of group ``i`` are those from ``start[i]`` to ``start[i + 1]``.
+    impostor : Attempts
+        `left` and `right` are groups.
+    found : bool array, shape (k,), written
+    """
+    first, second = genuine.first, genuine.second
+    top, bottom = second.copy(), second.copy()
+    for i in range(len(start) - 1):
+        _extremes(top[start[i] : start[i + 1]], bottom[start[i] : start[i + 1]])
+    for e in range(len(found)):
+        found[e] = False
+        for i in (impostor.left[e], impostor.right[e]):
+            if not found[e] and start[i] < start[i + 1]:
+                part = slice(start[i], start[i + 1])
+                found[e] = _changes(
+                    first[part], second[part], top[part], bottom[part],
+                    impostor.first[e], impostor.second[e],
+                )  # fmt: skip
+
+
+@compiled
+def take_order_changes(genuine, impostor, alive, units):
+    """Take disjoint sets of subjects of a genuine and an impostor attempt in another order.
+
+    Parameters
+    ----------
+    genuine : Attempts
+        Sorted by first and second system.
+    impostor : Attempts
+        Taken one after the other.
+    alive : bool array, shape (subjects,), changed
+        The subjects that are in no set so far.
+    units : int64 array, shape (n, 3), written
+        The subjects of each set, at most `n`; the last is that of the genuine attempt.
+
+    Returns
+    -------
+    int
+    """
+    number, found, stale = 0, 0, True
+    first, second = genuine.first.copy(), genuine.second.copy()
+    top, bottom, owner = second.copy(), second.copy(), genuine.left.copy()
+    for e in range(len(impostor.first)):
+        left, right = impostor.left[e], impostor.right[e]
+        if found == len(units) or not (alive[left] and alive[right]):
+            continue
+        if stale:
+            number, stale = 0, False
+            for k in range(len(genuine.first)):
+                if alive[genuine.left[k]]:
+                    first[number], second[number] = genuine.first[k], genuine.second[k]
+                    owner[number] = genuine.left[k]
+                    number += 1
+            for k in range(number):  # assignments of slices take seconds to compile
+                top[k] = bottom[k] = second[k]
+            _extremes(top[:number], bottom[:number])
+        x, y = impostor.first[e], impostor.second[e]
+        if number == 0 or not _changes(
+            first[:number], second[:number], top[:number], bottom[:number], x, y
+        ):
+            continue
+        other = len(alive)
+        for k in range(number):
+            if (first[k] > x) - (first[k] < x) != (second[k] > y) - (second[k] < y):
+                other = min(other, owner[k])
+        units[found, 0], units[found, 1], units[found, 2] = left, right, other
+        alive[left] = alive[right] = alive[other] = False
+        found += 1
+        stale = True
+    return found
+
+
+@register_jitable
+def _extremes(top, bottom):
+    """Replace each value by the largest up to it, and by the smallest from it on."""
+    for k in range(1, len(top)):
+        top[k] = max(top[k], top[k - 1])
+    for k in range(len(bottom) - 2, -1, -1):
+        bottom[k] = min(bottom[k], bottom[k + 1])
+
+
+@register_jitable
+def _changes(first, second, top, bottom, x, y):
+    """Whether an attempt ``(x, y)`` is in another order with any of some sorted attempts."""
+    low = np.searchsorted(first, x)
+    high = np.searchsorted(first, x, side="right")
+    if low > 0 and top[low - 1] >= y:
+        return True
+    if high < len(first) and bottom[high] <= y:
+        return True
+    return low < high and (second[low] != y or second[high - 1] != y)
