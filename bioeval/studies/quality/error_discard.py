@@ -10,7 +10,6 @@ from typing import Any
 import numba
 import numpy as np
 import xarray as xr
-from bioeval.studies.quality.kernel import count_by_lower
 
 from bioeval.base import (
     VERIFICATION,
@@ -49,6 +48,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
+from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
