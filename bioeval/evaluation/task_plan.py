@@ -15,7 +15,7 @@ from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
+from bioeval.tallies.identification_job import IdentificationJob, Ties, check_max_rank
 from bioeval.tallies.thresholds import require_values
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
@@ -67,7 +67,7 @@ class TaskPlanner:
         """Return the plan of identification, in `drawn` galleries if given."""
         from bioeval.results.identification import IMPOSTORS, UNMATED
 
-        require_choice("ties", task.ties, TIES)
+        require_choice("ties", task.ties, Ties)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         options: dict[str, Any]
         if isinstance(task, OpenSet):

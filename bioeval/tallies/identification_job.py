@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 #: Orders of the tied that make each count a whole number.
 PlainTies = Literal["pessimistic", "optimistic", "stable"]
-PLAIN_TIES: tuple[PlainTies, ...] = get_args(PlainTies)
 
 Ties = Literal[PlainTies, "expected"]
-TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -85,7 +83,7 @@ def place_weights(
     The int64 arrays are, for each: others closer than the best mate, exactly as close, those of
     them before it in the gallery, and mates exactly as close, itself among them.
     """
-    require_choice("ties", ties, TIES)
+    require_choice("ties", ties, Ties)
     every = np.arange(len(closer))
     if ties != "expected":
         behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
@@ -108,7 +106,6 @@ def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 RankUnit = Literal["template", "subject"]
-RANK_UNITS: tuple[RankUnit, ...] = get_args(RankUnit)
 
 
 class IdentificationJob:
@@ -126,7 +123,7 @@ class IdentificationJob:
         rank_unit: str = "template",
         fusion: str = "min",
     ):
-        require_choice("rank_unit", rank_unit, RANK_UNITS)
+        require_choice("rank_unit", rank_unit, RankUnit)
         parse_fusion(fusion)
         scores = reader.scores
         if rank_unit == "subject":

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from bioeval.tallies.threshold_search import Attempts
 
 #: Tasks with a threshold that a rule chooses.
 ThresholdTask = Literal["verification", "open_set"]
-THRESHOLD_TASKS: tuple[ThresholdTask, ...] = get_args(ThresholdTask)
 
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 

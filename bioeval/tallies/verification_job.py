@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -38,9 +38,7 @@ from bioeval.tallies.thresholds import (
 )
 
 Templates = Literal["single", "multi"]
-TEMPLATES: tuple[Templates, ...] = get_args(Templates)
 UnenrolledClaims = Literal["raise", "skip"]
-UNENROLLED_CLAIMS: tuple[UnenrolledClaims, ...] = get_args(UnenrolledClaims)
 
 
 class VerificationJob:
@@ -64,8 +62,8 @@ class VerificationJob:
         unenrolled_claims: str = "raise",
         attempts: str | None = None,
     ):
-        require_choice("templates", templates, TEMPLATES)
-        require_choice("unenrolled_claims", unenrolled_claims, UNENROLLED_CLAIMS)
+        require_choice("templates", templates, Templates)
+        require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         parse_fusion(fusion)
         scores = reader.scores
         require_values(scores, "verification")

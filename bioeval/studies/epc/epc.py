@@ -36,7 +36,7 @@ from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+from bioeval.tallies.verification_job import Templates, VerificationJob
 
 EPC: dict[str, Name] = {
     "threshold": Name(
@@ -114,7 +114,7 @@ def epc(
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     readers = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
@@ -359,7 +359,7 @@ def epsc(
     chosen = require_increasing_proportions("omegas", ALPHAS if omegas is None else omegas)
     weight = Fraction(repr(require_number("beta", beta, low=0.0, high=1.0)))
     require_choice("criterion", criterion, CRITERIA)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     for scores in (dev, test):
         require_scores(scores)

@@ -38,8 +38,8 @@ from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import (
-    PLAIN_TIES,
     IdentificationJob,
+    PlainTies,
     RankUnit,
     Ties,
     check_max_rank,
@@ -197,7 +197,9 @@ def repeat(
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    tasks = (
+        [replace(part, ties=ties)] if isinstance(ties, str) and ties in get_args(PlainTies) else []
+    )
     each = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(each, 1):
         view = scores.select(*chosen) if all(map(len, chosen)) else None

@@ -24,7 +24,7 @@ from bioeval.tallies.point_search import ImpostorSweep
 from bioeval.tallies.points import check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+from bioeval.tallies.verification_job import Templates, VerificationJob
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -270,7 +270,7 @@ def make_scorer(
                 f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
                 "better is known"
             )
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     kind = kind_of_metric(known_metric(metric), kind)
     check_far_targets([far_target])
     larger = (

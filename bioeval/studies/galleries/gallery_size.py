@@ -29,7 +29,7 @@ from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import grid_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
+from bioeval.tallies.identification_job import Ties, check_max_rank
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import NO_RULE
@@ -288,7 +288,7 @@ def gallery_size(
     (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
     """
     reader = BlockReader(scores)
-    require_choice("ties", ties, TIES)
+    require_choice("ties", ties, Ties)
     require_choice("impostors", impostors, IMPOSTORS)
     shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
     if shares.ndim > 1:
@@ -363,7 +363,7 @@ def _sampled(
                     yield (r, i), chosen
 
     options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
-    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    tasks = [] if ties == "expected" else [replace(options, ties=ties)]
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
         curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)

@@ -46,12 +46,12 @@ from bioeval.studies.galleries.random_claims import (
 )
 from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, grid_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
-from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
+from bioeval.tallies.identification_job import Ties, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES
+from bioeval.tallies.verification_job import Templates
 
 _AT = "at the threshold of all rows"
 
@@ -246,7 +246,7 @@ def gallery_templates(
     (array([0.033, 0.002, 0.   ]), array([0.033, 0.056, 0.072]))
     """
     drawn = parse_drawn("single", sampling, random_state)
-    require_choice("ties", ties, TIES)
+    require_choice("ties", ties, Ties)
     require_choice("impostors", impostors, IMPOSTORS)
     check_max_rank(max_rank)
     targets, rule = check_far_targets(far_targets), _rule(threshold)
@@ -463,7 +463,7 @@ def drawn_verification(
     Counts are expected counts, and operating points those of the expected curves; see
     :func:`bioeval.verification`, whose `others` may not be given.
     """
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     if templates == "single":
         raise DataError(
             f"{Argument('gallery')} is {gallery!r}, but single templates are attempts by "

@@ -25,7 +25,7 @@ from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
 from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.identification_job import TIES
+from bioeval.tallies.identification_job import Ties
 from bioeval.tallies.parts import Extent
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
@@ -178,7 +178,7 @@ class GalleryJob:
         starts: np.ndarray | None = None,
         in_order: bool = False,
     ):
-        require_choice("ties", ties, TIES)
+        require_choice("ties", ties, Ties)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
         self.in_order = in_order
         self.thresholds = thresholds

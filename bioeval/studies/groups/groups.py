@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -67,7 +67,7 @@ from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
@@ -194,7 +194,7 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    task = chosen_task(task, THRESHOLD_TASKS)
+    task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
         searches = {
             "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,

@@ -45,7 +45,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
+from bioeval.tallies.identification_job import RankUnit, Ties, check_max_rank
 from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.thresholds import to_user
 
@@ -162,8 +162,8 @@ def open_set_of_lists(
 
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
-    require_choice("rank_unit", task.rank_unit, RANK_UNITS)
-    require_choice("ties", task.ties, TIES)
+    require_choice("rank_unit", task.rank_unit, RankUnit)
+    require_choice("ties", task.ties, Ties)
     parse_fusion(task.fusion)
     if task.ties == "expected" or (task.rank_unit == "subject" and task.fusion != "min"):
         name, word = ("ties", "expected") if task.ties == "expected" else ("fusion", task.fusion)

@@ -36,7 +36,7 @@ from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies.verification_job import Templates
 
 ERROR_DISCARD: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
@@ -278,7 +278,7 @@ def error_discard(
     """
     rule = parse_rule(threshold)
     reader = BlockReader(scores)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")

@@ -39,7 +39,7 @@ from bioeval.results.query_means import (
     ranks_of,
 )
 from bioeval.studies.reid.counts import GomTally, ReidTally
-from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
+from bioeval.tallies.identification_job import PlainTies, Ties, check_max_rank
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
 REID = {
@@ -86,7 +86,7 @@ class ReidOptions:
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
-        require_choice("ties", self.ties, TIES)
+        require_choice("ties", self.ties, Ties)
         require_choice("ap", self.ap, AP_FORMS)
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
         require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
@@ -372,7 +372,7 @@ class GomOptions:
 
     def __post_init__(self) -> None:
         require_choice("variant", self.variant, VARIANTS)
-        require_choice("ties", self.ties, PLAIN_TIES)
+        require_choice("ties", self.ties, PlainTies)
         require_integer("budget", self.budget, low=1)
         require_integer("max_rank", self.max_rank, low=1)
 

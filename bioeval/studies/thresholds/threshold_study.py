@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -75,7 +75,7 @@ from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import Templates
 
@@ -278,7 +278,7 @@ def study_threshold(
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
-    task = chosen_task(task, THRESHOLD_TASKS)
+    task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
         scores = searches_of_people(scores)
     if assure is not None:

@@ -59,10 +59,10 @@ from bioeval.studies.time.counts import (
 )
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RANK_UNITS, TIES, RankUnit, Ties, rank_weights
+from bioeval.tallies.identification_job import RankUnit, Ties, rank_weights
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies.verification_job import Templates
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
@@ -359,8 +359,8 @@ def over_time(
     """
     limits = _interval(interval, confidence, replicates, random_state)
     view, given = _checked(scores, templates, fusion)
-    require_choice("rank_unit", rank_unit, RANK_UNITS)
-    require_choice("ties", ties, TIES)
+    require_choice("rank_unit", rank_unit, RankUnit)
+    require_choice("ties", ties, Ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
@@ -508,7 +508,7 @@ def ageing(
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
     """Return the scores with galleries over time, and their times."""
     require_scores(scores)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")

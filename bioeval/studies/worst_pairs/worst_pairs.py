@@ -21,7 +21,7 @@ from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies.verification_job import Templates
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),
@@ -239,7 +239,7 @@ def worst_pairs(
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):

@@ -42,7 +42,7 @@ from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies.verification_job import Templates
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -208,7 +208,7 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     rule, proportion = parse_rule(threshold), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
