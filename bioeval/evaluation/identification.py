@@ -41,7 +41,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
@@ -207,7 +207,7 @@ def open_set(
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     if (runner := runner_of(scores)) is not None:
         if drawn is not None or limits is not None or selectivity:
             scores._require_matrix()

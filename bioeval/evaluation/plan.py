@@ -32,8 +32,7 @@ from bioeval.tallies.point_search import (
 )
 from bioeval.tallies.points import (
     check_costs,
-    check_far_targets,
-    check_frr_targets,
+    check_targets,
     with_rare_targets,
 )
 from bioeval.tallies.second_pass import PointsWanted
@@ -82,8 +81,8 @@ class EvaluationOptions:
             thresholds=check_thresholds(thresholds),
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
-            far_targets=None if far_targets is None else check_far_targets(far_targets),
-            frr_targets=None if frr_targets is None else check_frr_targets(frr_targets),
+            far_targets=None if far_targets is None else check_targets(far_targets),
+            frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
             **others,
         )
 
@@ -135,13 +134,9 @@ class Plan:
         thresholds, targets = options.thresholds, options.far_targets
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
-        self.far_targets = check_far_targets(
-            card.report.far_targets if targets is None else targets
-        )
+        self.far_targets = check_targets(card.report.far_targets if targets is None else targets)
         own = options.frr_targets
-        self.frr_targets = check_frr_targets(
-            (card.report.frr_targets or ()) if own is None else own
-        )
+        self.frr_targets = check_targets((card.report.frr_targets or ()) if own is None else own)
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader

@@ -25,8 +25,7 @@ from bioeval.tallies.points import (
     COSTS,
     FAR_TARGETS,
     check_costs,
-    check_far_targets,
-    check_frr_targets,
+    check_targets,
 )
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
@@ -176,8 +175,8 @@ def verification(
     (2, array([1., 1.]))
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    targets, weights = check_far_targets(far_targets), check_costs(costs)
-    at_frr = check_frr_targets(frr_targets)
+    targets, weights = check_targets(far_targets), check_costs(costs)
+    at_frr = check_targets(frr_targets, "frr_targets")
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
         others = {"claims": claims, "attempts": attempts, "interval": interval}
         others["frr_targets"] = at_frr if len(at_frr) else None

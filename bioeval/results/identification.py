@@ -16,7 +16,6 @@ from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, max_ranks, rate
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import check_max_rank, rank_weights
 from bioeval.tallies.points import (
@@ -24,17 +23,13 @@ from bioeval.tallies.points import (
     EqualError,
     ErrorCurve,
     allowed_errors,
-    check_far_targets,
-    equal_error,
+    check_targets,
 )
 from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
     check_thresholds,
-    default_grid,
-    linear_grid,
+    grid_over,
     to_internal,
     to_user,
-    with_infinities,
 )
 
 Unmated = Literal["auto", "raise", "skip"]
@@ -172,7 +167,7 @@ class OpenSetPoints:
             self.genuine,
             len(self.other),
         )
-        return equal_error(curve)
+        return curve.equal_error()
 
     def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
@@ -434,7 +429,7 @@ def open_set_dataset(
     """
     check_max_rank(max_rank, tally.about.gallery_templates)
     found = _Searches(tally, ties, impostors)
-    points, targets = found.points, check_far_targets(far_targets)
+    points, targets = found.points, check_targets(far_targets)
     grid = found.grid(check_thresholds(thresholds), targets, rows)
     count, note = max_ranks(found.longest, len(grid), max_rank, DIR_LIMIT)
     detected, repeats = _detected_at(points, grid, count, whole=ties != "expected")
@@ -603,10 +598,5 @@ def open_set_thresholds(
     both = np.concatenate([mate, other])
     finite = both[np.isfinite(both)]
     low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-    if given is None:
-        low, high = float(low), float(high)
-        exponent = cell_exponent(low, high) if low <= high else 0
-        grid = default_grid(low, high, exponent, DEFAULT_COUNT)
-    else:
-        grid = linear_grid(float(low), float(high), given)
-    return with_infinities(grid, bool((both == -np.inf).any()), bool((both == np.inf).any()))
+    infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
+    return grid_over(float(low), float(high), *infinite, given=given)

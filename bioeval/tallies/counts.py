@@ -19,9 +19,6 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.points import VerificationPoints
 
-# Most scores that a tally of some scores keeps of each task, and that a merged one does.
-KEPT, KEPT_MERGED = 1 << 20, 1 << 24
-
 
 @dataclass(frozen=True, eq=False)
 class KeptScores:
@@ -244,7 +241,7 @@ class ThresholdCounts:
 
     def merge(self, other: ThresholdCounts) -> ThresholdCounts:
         """Count the scores of both; the thresholds must be the same."""
-        require_same_thresholds(self, other)
+        require_alike(self, other, ("thresholds",))
         return replace(self, counts=self.counts + other.counts)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
@@ -349,20 +346,17 @@ class IdentificationTally:
 TaskTally = VerificationTally | IdentificationTally
 
 
-def require_same_thresholds(a: Any, b: Any) -> None:
-    """Raise :class:`MergeError` unless two counts have the same thresholds."""
-    if not np.array_equal(a.thresholds, b.thresholds):
-        raise MergeError(
-            f"tallies over different thresholds ({len(a.thresholds)} and {len(b.thresholds)} of "
-            "them) cannot be merged; count both at the same ones"
-        )
-
-
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
     """Raise :class:`MergeError` unless two tallies have one type and the same options."""
     if type(a) is not type(b):
         raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
     for name in names:
         mine, theirs = getattr(a, name), getattr(b, name)
-        if mine != theirs:
+        if name == "thresholds":
+            if not np.array_equal(mine, theirs):
+                raise MergeError(
+                    f"tallies over different thresholds ({len(mine)} and {len(theirs)} of them) "
+                    "cannot be merged; count both at the same ones"
+                )
+        elif mine != theirs:
             raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")

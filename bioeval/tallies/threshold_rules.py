@@ -80,10 +80,6 @@ class Rule:
         return _POINTS[self.name].format(*values)
 
 
-#: No threshold is chosen: of a part there are only operating points at its own thresholds.
-NO_RULE = Rule("none")
-
-
 def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     """Return the rule that `threshold` is; `what` is its name in messages.
 
@@ -188,13 +184,6 @@ class ChosenThreshold:
     threshold: float = np.nan
     defined: bool = False
 
-    def counts(self, attempts: Attempts) -> tuple[int, int]:
-        """Return the numbers of false accepts and false rejects among some attempts."""
-        if math.isnan(self.threshold):
-            return 0, attempts.genuine_attempts
-        accepted = attempts.false_accepts(self.threshold)
-        return int(accepted), int(attempts.false_rejects(self.threshold))
-
 
 def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     """Return, as flags, the bins of the training part that the choice of a threshold needs.
@@ -211,7 +200,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     elif rule.name == "frr" and attempts.defined:
         if (strictest := attempts.at_frr(rule.values[0])) is not None:
             wanted[0 if math.isnan(strictest) else attempts.bin_of(strictest)] = True
-    elif attempts.defined and rule != NO_RULE:
+    elif attempts.defined and rule.name != "none":
         return _cheap_bins(rule, attempts)
     return wanted
 
@@ -220,7 +209,7 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
     """Return the threshold of a rule; the scores of the :func:`wanted_bins` must be known."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
-    if not attempts.defined or rule == NO_RULE:
+    if not attempts.defined or rule.name == "none":
         return ChosenThreshold()
     if rule.name == "eer":
         return ChosenThreshold(attempts.equal_error().eer_threshold, True)

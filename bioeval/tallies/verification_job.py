@@ -31,10 +31,9 @@ from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.thresholds import (
     check_thresholds,
-    linear_grid,
+    grid_over,
     require_values,
     to_internal,
-    with_infinities,
 )
 
 Templates = Literal["single", "multi"]
@@ -150,7 +149,7 @@ class VerificationJob:
             low, high, *infinite = extent_among(every)
         else:
             low, high, *infinite = extent_of(reader, self._rows_of_block)
-        return with_infinities(linear_grid(low, high, number), *infinite)
+        return grid_over(low, high, *infinite, given=number)
 
     def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
         return _rows_of(*self.of_block(block))

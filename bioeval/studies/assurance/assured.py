@@ -44,7 +44,6 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
     shares_to_settle,
 )
-from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.thresholds import require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates
 
@@ -363,7 +362,7 @@ def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
 
 def require_named_people(scores: Scores, what: str) -> None:
     """Raise :class:`DataError` unless the people of all attempts are known."""
-    if knows_people(scores):
+    if scores._knows_subjects:
         return
     how = "give labels of probes and gallery"
     if are_pairs(scores):

@@ -18,7 +18,7 @@ from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
+from bioeval.tallies.points import EqualError, ErrorCurve, per_cent
 from bioeval.tallies.threshold_rules import is_number, rate_in
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
@@ -91,7 +91,7 @@ class Presentations:
     @cached_property
     def d_eer(self) -> EqualError:
         """The crossing of APCER and BPCER."""
-        return equal_error(self.points)
+        return self.points.equal_error()
 
     def at_apcer(self, target: float) -> int | None:
         """Return the loosest point with APCER at most `target`; None if APCER is not defined."""

@@ -31,11 +31,10 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.by_subject import SubjectAttempts, knows_people
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
     check_thresholds,
     linear_grid,
     require_values,
@@ -158,7 +157,7 @@ def morphing(
     array([0. , 0.5, 1. ])
     """
     systems, single = _systems(scores)
-    given, targets = check_thresholds(thresholds), check_far_targets(far_targets)
+    given, targets = check_thresholds(thresholds), check_targets(far_targets)
     if interval is not None:
         require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -320,7 +319,7 @@ def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
     every = np.concatenate([x for one in found for morph in one.distances for x in morph])
     finite = to_user(every[np.isfinite(every)], found[0].scores.kind)
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    return np.unique(linear_grid(low, high, DEFAULT_COUNT if number is None else number))
+    return np.unique(linear_grid(low, high, number))
 
 
 def _used(
@@ -389,7 +388,12 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
-    if bona_fide is not None and ds is not None and options is not None and knows_people(bona_fide):
+    if (
+        bona_fide is not None
+        and ds is not None
+        and options is not None
+        and bona_fide._knows_subjects
+    ):
         from bioeval.studies.attacks.intervals import relative_morph_limits
 
         genuine, at = _genuine(bona_fide), np.concatenate(places[:2])

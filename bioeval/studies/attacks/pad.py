@@ -30,7 +30,6 @@ from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentatio
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
     check_thresholds,
     linear_grid,
     to_internal,
@@ -324,7 +323,7 @@ def _grid(
     every = to_user(data.distances, kind)
     finite = every[np.isfinite(every)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    grid = linear_grid(low, high, DEFAULT_COUNT if given is None else given)
+    grid = linear_grid(low, high, given)
     if given is None:
         more = to_user(np.array(points, dtype=np.float64), kind)
         grid = np.concatenate([grid, more[np.isfinite(more)]])

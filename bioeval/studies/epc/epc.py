@@ -34,7 +34,7 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.point_search import refine, take_second_passes
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
+from bioeval.tallies.threshold_search import SLACK, Attempts
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
@@ -488,7 +488,7 @@ class _Search:
                 if weights[1]:
                     wanted |= attempts.up_to(self._crossing_bin(attempts, *weights))
             return wanted
-        scores = distinct(self.genuine.astype(np.float64))
+        scores = np.unique(self.genuine.astype(np.float64))
         cheap = np.zeros(len(scores), dtype=bool)
         bins = attempts.bin_of(scores)
         fr, _, ia = self._errors(attempts, scores)
@@ -505,7 +505,7 @@ class _Search:
 
     def _least(self, attempts: Attempts, a: int, b: int, c: int) -> float:
         """Return the threshold with the least weighted errors: a genuine score, or reject-all."""
-        cheap = distinct(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
+        cheap = np.unique(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
         errors = self._errors(attempts, cheap)
         cost = float(a) * errors[0] + float(b) * errors[1] + float(c) * errors[2]
         near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))

@@ -53,7 +53,6 @@ from bioeval.tallies.judged import (
     judge_two,
 )
 from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.threshold_rules import ChosenThreshold
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -360,7 +359,9 @@ def _verified(
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
             unenrolled_probes = part.unenrolled_probes
-            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
+            made.counts[f"{prefix}fa_unenrolled"] = unenrolled_probes.errors_at(
+                judged.chosen.threshold
+            )[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
     if test.seen is not None:
         if test.seen.listed:
@@ -402,7 +403,7 @@ def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
     counts: dict[str, int] = {}
     found = []
     for attempts in (seen, judged.test):
-        errors = judged.chosen.counts(attempts) if judged.chosen.defined else (0, 0)
+        errors = attempts.errors_at(judged.chosen.threshold) if judged.chosen.defined else (0, 0)
         found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
     names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
     for name, one, every in zip(names, *found, strict=True):
@@ -661,7 +662,7 @@ def _counts(
         fa = fr = genuine = impostor = 0
         if part is not None and not found.reason:
             attempts = counted_at(found.threshold, part, templates, fusion)
-            fa, fr = ChosenThreshold(found.threshold, True).counts(attempts)
+            fa, fr = attempts.errors_at(found.threshold)
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
         counts |= {f"{prefix}fa": fa, f"{prefix}fr": fr, f"{prefix}ga": genuine - fr,
                    f"{prefix}gr": impostor - fa, f"{prefix}genuine_attempts": genuine,

@@ -44,7 +44,7 @@ from bioeval.tallies.identification_job import (
     Ties,
     check_max_rank,
 )
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
@@ -187,7 +187,7 @@ def repeat(
     part = FoldOptions(
         task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
-        far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
+        far_targets=check_targets(far_targets), frr_targets=check_targets(frr_targets, "frr_targets"),
     )  # fmt: skip
     enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
     if not enrols:

@@ -20,8 +20,7 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.counters import impostor_scores
-from bioeval.tallies.point_search import ImpostorSweep
-from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.points import check_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates, VerificationJob
@@ -159,7 +158,7 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     job = VerificationJob(reader, templates=templates)
     (tally,) = run_jobs(reader, [job])
     with threads_for(scores):
-        others = [np.empty(0), *map(impostor_scores, ImpostorSweep(job)())]
+        others = [np.empty(0), *map(impostor_scores, job.sweep())]
     genuine, impostor = (
         to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, np.concatenate(others))
     )
@@ -272,7 +271,7 @@ def make_scorer(
             )
     require_choice("templates", templates, Templates)
     kind = kind_of_metric(known_metric(metric), kind)
-    check_far_targets([far_target])
+    check_targets([far_target])
     larger = (
         True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)
     )

@@ -26,7 +26,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
-from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, grid_over
+from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, thresholds_over
 from bioeval.studies.galleries.results import (
     closed_set_expected,
     open_set_expected,
@@ -54,7 +54,7 @@ class RandomGalleries:
         """Return the job of the mean over all galleries, and a note on its ranks."""
         require_drawable(reader.scores, self.drawn, task.rank_unit, task.fusion)
         open_set = isinstance(task, OpenSet)
-        grid = grid_over(reader, thresholds) if open_set else np.empty(0)
+        grid = thresholds_over(reader, thresholds) if open_set else np.empty(0)
         subjects = len(reader.gallery.subjects)
         room = (len(grid), task.max_rank, DIR_LIMIT) if open_set else (1, task.max_rank, RANK_LIMIT)
         count, note = max_ranks(subjects, *room)

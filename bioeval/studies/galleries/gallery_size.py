@@ -27,12 +27,12 @@ from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
-from bioeval.studies.galleries.random_galleries import grid_over
+from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies.identification_job import Ties, check_max_rank
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import NO_RULE
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values, to_user
 
 GALLERY_SIZE = {
@@ -307,7 +307,7 @@ def gallery_size(
         )
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
-    grid = grid_over(reader, thresholds, THRESHOLDS)
+    grid = thresholds_over(reader, thresholds, THRESHOLDS)
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
     repeats = (
         0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
@@ -362,7 +362,7 @@ def _sampled(
                 if len(chosen[0]):
                     yield (r, i), chosen
 
-    options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
+    options = FoldOptions("closed_set", Rule("none"), fusion=fusion, rank_unit="subject")
     tasks = [] if ties == "expected" else [replace(options, ties=ties)]
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)

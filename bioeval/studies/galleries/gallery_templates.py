@@ -44,10 +44,10 @@ from bioeval.studies.galleries.random_claims import (
     NearestCells,
     are_few,
 )
-from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, grid_over
+from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies.identification_job import Ties, check_max_rank
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
+from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
@@ -249,14 +249,14 @@ def gallery_templates(
     require_choice("ties", ties, Ties)
     require_choice("impostors", impostors, IMPOSTORS)
     check_max_rank(max_rank)
-    targets, rule = check_far_targets(far_targets), _rule(threshold)
+    targets, rule = check_targets(far_targets), _rule(threshold)
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
-    grid = grid_over(reader, thresholds, THRESHOLDS)
+    grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
     count, note = max_ranks(subjects, len(chosen) * (len(grid) + 1), max_rank, DIR_LIMIT)
-    inner = np.union1d(grid, grid_over(reader, None, INNER))
+    inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values if rule.name == "far" else ())
     _count(reader, parts, wanted, rule, progress)
@@ -484,8 +484,8 @@ def drawn_verification(
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)
     (size,) = _sizes(drawn.size, np.diff(reader.gallery.starts), "gallery")
-    grid = grid_over(reader, thresholds)
-    inner = grid if thresholds is None else np.union1d(grid, grid_over(reader, None))
+    grid = thresholds_over(reader, thresholds)
+    inner = grid if thresholds is None else np.union1d(grid, thresholds_over(reader, None))
     parts = request.parts(reader, [size], inner)
     _count(reader, parts, far_targets, None, progress)
     claims, kind = parts[0].claims, scores.kind

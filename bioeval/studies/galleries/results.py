@@ -31,7 +31,7 @@ from bioeval.studies.galleries.random_galleries import (
     GalleryTally,
 )
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
@@ -257,7 +257,7 @@ def open_set_expected(
         own_within=within[OWN].values(),
         non_targets_within=within[UNENROLLED].values(),
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
     whole = rate(every, tally.genuine)
     points = open_set_bounds(far, dir_, whole, targets)

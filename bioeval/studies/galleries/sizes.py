@@ -19,7 +19,7 @@ from bioeval.kernels import count as kernel_count
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies.counters import guide_to
-from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
+from bioeval.tallies.counts import IdentificationTally, require_alike
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 
 MODEL = (
@@ -179,8 +179,7 @@ class SizeTally:
 
     def merge(self, other: SizeTally) -> SizeTally:
         """Return the tally of both sets of probes, against the same gallery."""
-        require_alike(self, other, ())
-        require_same_thresholds(self, other)
+        require_alike(self, other, ("thresholds",))
         if self.candidates.shape != other.candidates.shape:
             raise MergeError("tallies of galleries of different numbers of subjects")
         return replace(

@@ -60,12 +60,10 @@ from bioeval.studies.groups.group_rates import (
 )
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
-    codes_of_pairs,
-    require_pair_subjects,
 )
 from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.judged import count_groups, count_listed
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
+from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values
@@ -192,7 +190,7 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rule, targets = parse_rule(threshold), check_far_targets(far_targets)
+    rule, targets = parse_rule(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
     task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
@@ -254,8 +252,8 @@ def _about(group: Any, rule: Rule) -> dict[str, str]:
 def _subjects(scores: Scores) -> Codes:
     """Return the subjects of the attempts as codes."""
     if are_pairs(scores):
-        require_pair_subjects(scores, "verification by group")
-        return codes_of_pairs(scores)
+        scores._require_subjects("verification by group")
+        return scores._agreeing_codes
     require_subjects(scores, "verification by group")
     return scores._codes
 

@@ -49,7 +49,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
     value_counts,
 )
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def folded_verification(
     """Return counts and rates at the thresholds, and bounds of the operating points."""
     ga, genuine = _running(tally.genuine, tally.noise)
     fa, impostor = _running(tally.impostor, tally.noise)
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     gar, far = rate(ga, genuine), rate(fa, impostor)
     low, high, dir_low, dir_high = bounds_between(far, gar[:, None], np.ones(1), targets)
     kind = tally.about.kind
@@ -141,7 +141,7 @@ def folded_open_set(
         non_targets_within=within[STRANGER],
         ranks=tally.ranks,
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     points: Variables = {}
     if not tally.noise:
         far, dir_ = rate(accepted, impostor), rate(identified, genuine)

@@ -31,9 +31,8 @@ from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.counts import KEPT
 from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, check_costs, check_far_targets
+from bioeval.tallies.points import COSTS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -191,10 +190,14 @@ def tally(
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
 
+# Scores that are kept of each task by default.
+MOST_KEPT = 1 << 20
+
+
 def _kept_at_most(points: Any) -> int:
     """Return how many scores are kept for points at most; 0 where no points are wanted."""
     if isinstance(points, (bool, np.bool_)):
-        return KEPT * bool(points)
+        return MOST_KEPT * bool(points)
     if not isinstance(points, (int, np.integer)) or points < 1:
         raise DataError(
             f"{Argument('points')} is {points!r}; expected True, False, or the largest number of "
@@ -267,7 +270,7 @@ def refine_tally(
         )
     if not isinstance(counted, Tally):
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
-    given = None if far_targets is None else check_far_targets(far_targets)
+    given = None if far_targets is None else check_targets(far_targets)
     weights, auc = check_costs(costs), require_flag("auc", auc)
     readers = [BlockReader(part) for part in parts]
     refined = {}

@@ -69,7 +69,6 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
@@ -411,7 +410,7 @@ def _comparisons(
     compared = ComparedPeople.of_scores(scores)
     if compared is not None:
         people["pairs_of_people"] = compared.pairs
-    if knows_people(scores):
+    if scores._knows_subjects:
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
         people["disjoint_pairs"] = disjoint
     return _Counts(
@@ -480,7 +479,7 @@ def _assured_on_new(
 def _where_chosen(counts: _Counts, kind: str) -> Variables:
     """Return the threshold to install, with its attempts, units and optimistic rates."""
     whole, independent = counts.whole, counts.independent
-    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
+    fa, fr = whole.test.errors_at(whole.chosen.threshold) if whole.chosen.defined else (0, 0)
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     known = whole.chosen.defined
     variables: Variables = {
@@ -508,7 +507,7 @@ def _by_subject(
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
-    if not knows_people(scores):
+    if not scores._knows_subjects:
         return {}, [
             "the subjects of the pairs are not given, so there is no interval by subject; if "
             "template names contain the subjects, give --subject-from "

@@ -274,9 +274,9 @@ def _by_rule(
             f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
             f"{lacking} attempt; give a number"
         )
-    total, accepted = whole.impostor_attempts, chosen.counts(whole)[0]
+    total, accepted = whole.impostor_attempts, whole.errors_at(chosen.threshold)[0]
     attempts = [total - one.test.impostor_attempts for one in judged]
-    accepts = [accepted - chosen.counts(one.test)[0] for one in judged]
+    accepts = [accepted - one.test.errors_at(chosen.threshold)[0] for one in judged]
     threshold = chosen.threshold
     return (
         math.nan if math.isnan(threshold) else float(threshold),
