@@ -40,10 +40,11 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.tied_places import Ties
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
@@ -60,7 +61,7 @@ RANKS = {
 def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     """Return rank, scores and candidates of each probe."""
     chosen = np.nonzero(tally.mates > 0)[0]
-    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    probes, ranks, weights = tally.rank_weights(chosen, ties)
     rank = np.full(len(tally.mate), np.nan)
     rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
     kind = tally.about.kind

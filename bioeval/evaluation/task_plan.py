@@ -15,8 +15,9 @@ from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import IdentificationJob, Ties, check_max_rank
+from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.tied_places import Ties
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 

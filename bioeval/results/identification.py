@@ -17,7 +17,7 @@ from bioeval.results.dataset import Scalars, Variables, about_attrs, along, buil
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import check_max_rank, rank_weights
+from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.points import (
     FAR_TARGETS,
     EqualError,
@@ -115,7 +115,7 @@ def closed_set_counts(
     first = int(np.argmin(has_mate)) if skipped else -1
     require_mated(tally.about.layout, unmated, skipped, len(has_mate), first)
     chosen = np.nonzero(has_mate)[0]
-    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, 1, max_rank, RANK_LIMIT)
     kept = ranks <= count
@@ -488,7 +488,7 @@ class _Searches:
         self.tally = tally
         self.role = impostor_role(tally, impostors)
         self.mated = np.nonzero(tally.mates > 0)[0]
-        probes, ranks, weights = rank_weights(tally, self.mated, ties)
+        probes, ranks, weights = tally.rank_weights(self.mated, ties)
         other = np.sort(tally.other[impostor_probes(tally, self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
         self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries, Scalar
 from bioeval.results.dataset import rate
-from bioeval.tallies.identification_job import place_weights
+from bioeval.tallies.tied_places import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
 AP_FORMS: tuple[ApForm, ...] = get_args(ApForm)

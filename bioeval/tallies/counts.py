@@ -18,6 +18,7 @@ from bioeval.base.errors import MergeError
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.tied_places import place_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +332,17 @@ class IdentificationTally:
     others: np.ndarray
     nearest_mate: np.ndarray
     nearest_other: np.ndarray
+
+    def rank_weights(
+        self, chosen: np.ndarray, ties: str
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
+
+        See :func:`bioeval.tallies.tied_places.place_weights`.
+        """
+        facts = (self.closer, self.tied, self.tied_before, self.mates_tied)
+        index, ranks, weights = place_weights(*(x[chosen] for x in facts), ties)
+        return chosen[index], ranks, weights
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Concatenate the probes of both."""

@@ -388,15 +388,11 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
-    if (
-        bona_fide is not None
-        and ds is not None
-        and options is not None
-        and bona_fide._knows_subjects
-    ):
+    whose = bona_fide if bona_fide is not None and bona_fide._knows_subjects else None
+    if whose is not None and ds is not None and options is not None:
         from bioeval.studies.attacks.intervals import relative_morph_limits
 
-        genuine, at = _genuine(bona_fide), np.concatenate(places[:2])
+        genuine, at = _genuine(whose), np.concatenate(places[:2])
         frr = np.concatenate([ds["frr"].values, ds["frr_at_far"].values])
         for name, values in (("rmmr", every), ("rmmr_prod", product)):
             shown = values[: len(at)].astype(np.float64)

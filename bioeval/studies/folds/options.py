@@ -25,8 +25,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies.identification_job import PlainTies
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask
+from bioeval.tallies.tied_places import PlainTies
 from bioeval.tallies.verification_job import Templates
 
 FoldTask = Literal[ThresholdTask, "closed_set"]

@@ -21,7 +21,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
@@ -376,7 +376,7 @@ class FoldSide:
             )  # fmt: skip
         tally = self._ranked(options.rank_unit, options.fusion)
         chosen = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = rank_weights(tally, chosen, ties or options.ties)
+        probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
         other = tally.other[impostor_probes(tally, options.impostors)] if open_set else nothing
         return Searched(
             tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),

@@ -37,18 +37,13 @@ from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, ta
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import (
-    IdentificationJob,
-    PlainTies,
-    RankUnit,
-    Ties,
-    check_max_rank,
-)
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.tallies.tied_places import PlainTies, Ties
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
@@ -187,7 +182,8 @@ def repeat(
     part = FoldOptions(
         task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
-        far_targets=check_targets(far_targets), frr_targets=check_targets(frr_targets, "frr_targets"),
+        far_targets=check_targets(far_targets),
+        frr_targets=check_targets(frr_targets, "frr_targets"),
     )  # fmt: skip
     enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
     if not enrols:

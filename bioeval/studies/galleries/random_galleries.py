@@ -24,13 +24,13 @@ from bioeval.studies.galleries.drawn import Drawn, require_room
 from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike
 from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.identification_job import Ties
 from bioeval.tallies.parts import Extent
 from bioeval.tallies.thresholds import (
     check_thresholds,
     grid_over,
     to_internal,
 )
+from bioeval.tallies.tied_places import Ties
 
 
 def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:

@@ -20,7 +20,7 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "
@@ -228,7 +228,7 @@ class Sizes:
         self.tally, self.ranks, self.kinds, self.subjects = tally, ranks, kinds, subjects
         chosen = np.nonzero(tally.ranks.mates > 0)[0]
         self.genuine = len(chosen)
-        probes, rank, weights = rank_weights(tally.ranks, chosen, ties)
+        probes, rank, weights = tally.ranks.rank_weights(chosen, ties)
         bins = np.searchsorted(tally.thresholds, tally.ranks.mate[probes])
         # Weight of the probes with each number of closer subjects, by threshold; those beyond
         # every threshold in the last row.

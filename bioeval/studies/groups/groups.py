@@ -61,12 +61,13 @@ from bioeval.studies.groups.group_rates import (
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
 )
-from bioeval.tallies.identification_job import RankUnit, Ties
+from bioeval.tallies.identification_job import RankUnit
 from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.tied_places import Ties
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
 # Up to this many comparisons are listed one by one.

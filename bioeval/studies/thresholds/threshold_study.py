@@ -69,7 +69,7 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
@@ -710,7 +710,7 @@ class Searches:
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = scores._codes.probe
         mated = np.flatnonzero(tally.mates > 0)
-        self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
+        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
         self.unmated = impostor_probes(tally, "unenrolled")
         self.other = tally.other[self.unmated]

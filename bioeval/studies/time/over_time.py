@@ -59,9 +59,10 @@ from bioeval.studies.time.counts import (
 )
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RankUnit, Ties, rank_weights
+from bioeval.tallies.identification_job import RankUnit
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.tied_places import Ties
 from bioeval.tallies.verification_job import Templates
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
@@ -200,7 +201,7 @@ def identified(
     ``dir`` is within the threshold too. Under expected ties they are probabilities.
     """
     mated = np.nonzero(tally.mates > 0)[0]
-    probe, rank, weight = rank_weights(tally, mated, ties)
+    probe, rank, weight = tally.rank_weights(mated, ties)
     place = np.searchsorted(mated, probe)
     cms = np.stack([np.bincount(place, weight * (rank <= k), len(mated)) for k in ranks])
     if ties != "expected":
