@@ -24,9 +24,6 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.point_search import (
-    FewScores,
-    Finder,
-    ImpostorSweep,
     PointFinder,
     take_second_passes,
 )
@@ -239,12 +236,14 @@ class Plan:
             if self._rare:
                 targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
             wanted = replace(self.wanted(), targets=targets, rows=rows)
-            if is_small(reader.scores):  # nothing to share: its only block is read once
-                finder: Finder = FewScores(found, ImpostorSweep(job), wanted, symmetric)
-            else:
-                finder = PointFinder(
-                    found, wanted, symmetric=symmetric, second_pass=job.second_pass
-                )
+            finder = PointFinder.of(
+                found,
+                job.sweep,
+                wanted,
+                symmetric=symmetric,
+                second_pass=job.second_pass,
+                few=is_small(reader.scores),  # nothing to share: its only block is read once
+            )
             finders.append((found, job, finder))
         self._find(finders)
         if rows is None:
@@ -263,7 +262,9 @@ class Plan:
             finder.want_rows(rows)
         self._find(finders)
 
-    def _find(self, finders: Sequence[tuple[VerificationTally, VerificationJob, Finder]]) -> None:
+    def _find(
+        self, finders: Sequence[tuple[VerificationTally, VerificationJob, PointFinder]]
+    ) -> None:
         """Take the second passes that are missing, and set the points of each tally."""
         while True:
             passes = [(job, finder.next_second_pass()) for _, job, finder in finders]

@@ -20,7 +20,7 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.tallies.point_search import ImpostorSweep, refine
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import (
     COSTS,
     FAR_TARGETS,
@@ -207,9 +207,7 @@ def verification(
     (result,) = run_jobs(reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
-        result.points = refine(
-            result, ImpostorSweep(job), job.wanted, symmetric=symmetric, second_pass=job.second_pass
-        )
+        result.points = refine(result, [job], job.wanted, symmetric=symmetric)
         found = verification_dataset(result)
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts

@@ -39,7 +39,7 @@ def drawn_by(scores, interval, grid, **options):
     (tally,) = run_jobs(reader, [job], None)
     tally.points = refine(
         tally,
-        lambda: job.sweep(),
+        [job],
         PointsWanted(
             np.array(TARGETS), check_costs(COSTS), every_score=True, frr_targets=np.array(TARGETS)
         ),

@@ -41,10 +41,6 @@ from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.point_search import (
-    FEW,
-    FewScores,
-    Finder,
-    ImpostorSweep,
     PointFinder,
     take_second_passes,
 )
@@ -98,11 +94,16 @@ class CountedBonaFide:
         wanted: PointsWanted,
         kept: SecondPass | None,
         *more: ImpostorBlock,
-    ) -> Finder:
+    ) -> PointFinder:
         """Return what finds points among these scores and more, from those that were kept on."""
-        if tally.impostor.total <= FEW or not self.tally.impostor.total:  # `more` is all there is
-            return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
-        return PointFinder(tally, wanted, symmetric=None, second_pass=kept)
+        return PointFinder.of(
+            tally,
+            lambda: [*self.sweep(), *more],
+            wanted,
+            symmetric=None,
+            second_pass=kept,
+            few=None if self.tally.impostor.total else True,  # `more` is all there is
+        )
 
 
 def count_bona_fide(
@@ -130,7 +131,7 @@ def count_bona_fide(
     job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
     (tally,) = run_jobs(reader, [job], progress)
-    sweep: Any = ImpostorSweep(job)
+    sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)

@@ -127,13 +127,7 @@ def epc(
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
     (made,) = run_jobs(readers[0], [job], progress)
     with threads_for(dev):
-        points = refine(
-            made,
-            job.sweep,
-            job.wanted,
-            symmetric=False,
-            second_pass=job.second_pass,
-        )
+        points = refine(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)

@@ -23,16 +23,13 @@ from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
-from bioeval.tallies.point_search import ImpostorSweep, refine
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.selections import (
-    MOST,
     IdentificationRules,
     IndexSet,
     OrderedScores,
     SelectionAttempts,
-    attempts_of_index_sets,
-    is_plain,
 )
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
@@ -57,7 +54,8 @@ def counted_parts(
     its scores in order takes about as long.
     """
     rules = _rules(tasks)
-    if rules is None or math.prod(scores.shape) > MOST or not is_plain(scores):
+    too_large = math.prod(scores.shape) > OrderedScores.MOST
+    if rules is None or too_large or not OrderedScores.can_hold(scores):
         yield from ((place, part, None) for place, part in parts)
         return
     some: list[tuple[Place, IndexSet]] = []
@@ -124,7 +122,7 @@ def _attempts(
             ordered = OrderedScores.of(scores.select(*used))
     except DataError:  # raised again where the parts are read
         return
-    yield from attempts_of_index_sets(ordered, places, rules)
+    yield from ordered.attempts(places, rules)
 
 
 #: Scores of all attempts: genuine ones, impostor ones, and those of claims by probes who are not
@@ -344,8 +342,7 @@ class FoldSide:
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
             (tally,) = run_jobs(self.reader, [job])
             with threads_for(self.scores):
-                sweep, second_pass = ImpostorSweep(job), job.second_pass
-                found = refine(tally, sweep, job.wanted, symmetric=None, second_pass=second_pass)
+                found = refine(tally, [job], job.wanted, symmetric=None)
             points = {"eer": found.equal_error.eer, "auc": found.auc}
             points |= {"frr_at_far": found.frr_at_far, "far_at_frr": found.far_at_frr}
         return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}

@@ -62,7 +62,7 @@ from bioeval.tallies.by_subject import (
     SubjectAttempts,
 )
 from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.judged import count_groups, count_listed
+from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
@@ -220,11 +220,13 @@ def by_group(
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
-            tally = count_listed(attempts, of_person, distance_rule)
+            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
     else:
         both = of_code[codes.probe], of_code[codes.gallery]
         tick = ticker(progress, 2 * scores.shape[0])
-        tally = count_groups(reader, both, distance_rule, targets, (templates, fusion), tick)
+        tally = GroupTally.of_matrix(
+            reader, both, distance_rule, targets, (templates, fusion), tick
+        )
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,6 @@ from bioeval.studies.sites.gallery_parts import (
 from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
@@ -284,14 +283,10 @@ def refine_tally(
             options["fusion"] = old.fusion
         jobs = [VerificationJob(r, **options) for s, r in zip(parts, readers, strict=True)]
 
-        def sweep(jobs: list[VerificationJob] = jobs) -> Iterator[ImpostorBlock]:
-            for job in jobs:
-                yield from job.sweep()
-
         targets = counted.far_targets if given is None else given
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
+        points = refine(old, jobs, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

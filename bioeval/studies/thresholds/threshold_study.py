@@ -70,7 +70,7 @@ from bioeval.studies.folds.results import (
     refusals,
 )
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit
-from bioeval.tallies.judged import Judged, judge_listed
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -749,7 +749,7 @@ class Searches:
     def judge_all(self) -> Judged:
         """Choose a threshold on all searches, and count them at it."""
         attempts = self.part(np.arange(len(self.person))).attempts()
-        return judge_listed(attempts, attempts, self.options.distance_rule)
+        return Judged.of_listed(attempts, attempts, self.options.distance_rule)
 
     def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
@@ -758,7 +758,7 @@ class Searches:
             split = plan.split(*place)
             parts = self.part(split.train), self.part(split.test)
             train, test = (part.attempts() for part in parts)
-            judged = judge_listed(train, test, self.options.distance_rule)
+            judged = Judged.of_listed(train, test, self.options.distance_rule)
             made = Fold.of_judged(judged, *split.sizes(self.person))
             found[place] = made.with_searches(*parts, self.options.ranks)
         return found

@@ -24,7 +24,7 @@ from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.fold_counts import FoldSweep, Subset
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.judged import judge_folds
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
@@ -265,7 +265,7 @@ def _by_rule(
     else:
         run_jobs(reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
-    judged = judge_folds(sweep, counting.rule, [parts])[0]
+    judged = Judged.of_folds(sweep, counting.rule, [parts])[0]
     reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:
