@@ -340,8 +340,9 @@ class IdentificationTally:
 
         See :func:`bioeval.tallies.tied_places.place_weights`.
         """
-        facts = (self.closer, self.tied, self.tied_before, self.mates_tied)
-        index, ranks, weights = place_weights(*(x[chosen] for x in facts), ties)
+        every = (self.closer, self.tied, self.tied_before, self.mates_tied)
+        closer, tied, before, mates_tied = (x[chosen] for x in every)
+        index, ranks, weights = place_weights(closer, tied, before, mates_tied, ties)
         return chosen[index], ranks, weights
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:

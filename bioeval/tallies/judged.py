@@ -41,8 +41,8 @@ class Judged:
     ) -> list[list[Self]]:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
-        `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each partition
-        of the sweep. Two passes are made over the scores, and `tick` counts the rows of both.
+        `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
+        partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of both.
         """
         judged: list[list[Self]] = []
         with threads_for(sweep.rows.scores):
@@ -111,7 +111,8 @@ class GroupTally:
     ) -> Self:
         """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
-        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and fusion.
+        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
+        fusion.
         """
         sweep = FoldSweep(reader, *options, [groups], Groups)
         (pairs,) = sweep.partitions
