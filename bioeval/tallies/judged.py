@@ -42,7 +42,8 @@ class Judged:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
         `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
-        partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of both.
+        partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of
+        both.
         """
         judged: list[list[Self]] = []
         with threads_for(sweep.rows.scores):

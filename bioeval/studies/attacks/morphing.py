@@ -33,7 +33,7 @@ from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import (
     check_thresholds,
     linear_grid,
@@ -187,7 +187,7 @@ def morphing(
     chosen_on = ""
     if at:
         every = threshold.values() if isinstance(threshold, Mapping) else [threshold]
-        fixed = all(parse_rule(x).name == "fixed" for x in every)
+        fixed = all(Rule.parse(x).name == "fixed" for x in every)
         chosen_on = "given" if fixed else "bona fide attempts of each system"
         potential = _potential(found, [at[x] for x in systems])
         made["map"] = ("attempts", "systems"), potential
@@ -333,7 +333,7 @@ def _used(
     for system, scores in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no threshold of the system {system!r}")
-        rule = parse_rule(by_system[system])
+        rule = Rule.parse(by_system[system])
         if rule.name == "fixed":
             found[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":

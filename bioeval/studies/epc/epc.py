@@ -34,7 +34,7 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.point_search import refine, take_second_passes
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import SLACK, Attempts
+from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import Templates, VerificationJob
 
@@ -263,6 +263,9 @@ def epc_blocks(found: Found) -> Iterator[Block]:
 
 Criterion = Literal["eer", "wer"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+
+# How much worse a threshold may seem, for rounding.
+SLACK = 1e-9
 
 _WEIGHED = "(1 - omega) FAR + omega IAPAR"
 _NUMBERS = ("genuine_attempts", "impostor_attempts", "attack_attempts")

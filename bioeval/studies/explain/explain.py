@@ -52,7 +52,7 @@ from bioeval.studies.explain.results import (
 )
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -469,7 +469,7 @@ class RowExplainer:
         """Return the threshold as a distance (None without one), and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
-        rule = parse_rule("eer" if threshold is None else threshold)
+        rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
         verification = [job for job in self.jobs.values() if isinstance(job, VerificationJob)]

@@ -74,7 +74,7 @@ from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tied_places import PlainTies
 from bioeval.tallies.verification_job import Templates
@@ -254,7 +254,7 @@ def cross_evaluate(
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
-    rule = Rule("none") if threshold is None else parse_rule(threshold)
+    rule = Rule("none") if threshold is None else Rule.parse(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
@@ -595,7 +595,7 @@ def evaluate_folds(
         )
     uncertainty = card.uncertainty or Uncertainty()
     threshold = card.threshold or Threshold()
-    rule = Rule("none") if threshold.rule == "none" else parse_rule(threshold.as_rule())
+    rule = Rule("none") if threshold.rule == "none" else Rule.parse(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(

@@ -41,7 +41,7 @@ from bioeval.tallies.identification_job import IdentificationJob, RankUnit, chec
 from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.selections import IndexSet
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tied_places import PlainTies, Ties
 from bioeval.tallies.verification_job import Templates, VerificationJob
@@ -180,7 +180,7 @@ def repeat(
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
     part = FoldOptions(
-        task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
+        task=task, rule=Rule.parse("eer"), ranks=parse_ranks(1), templates=templates,
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
         far_targets=check_targets(far_targets),
         frr_targets=check_targets(frr_targets, "frr_targets"),

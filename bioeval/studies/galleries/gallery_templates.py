@@ -49,7 +49,7 @@ from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.sweep import run_blocks
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tied_places import Ties
 from bioeval.tallies.verification_job import Templates
@@ -319,7 +319,7 @@ def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
 
 
 def _rule(threshold: Any) -> Rule:
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
             f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x)"

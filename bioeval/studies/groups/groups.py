@@ -65,7 +65,7 @@ from bioeval.tallies.identification_job import RankUnit
 from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tied_places import Ties
 from bioeval.tallies.verification_job import Templates, VerificationJob
@@ -191,7 +191,7 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rule, targets = parse_rule(threshold), check_targets(far_targets)
+    rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
     task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":

@@ -251,9 +251,9 @@ def _evaluated(
 
 def _rule(options: dict[str, Any]) -> Rule | None:
     """Return the rule of the operating point; None unless one is given."""
-    from bioeval.tallies.threshold_rules import parse_rule
+    from bioeval.tallies.threshold_rules import Rule
 
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):
         return None
-    return parse_rule(("far", target) if threshold is None else threshold)
+    return Rule.parse(("far", target) if threshold is None else threshold)

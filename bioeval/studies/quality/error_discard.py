@@ -34,7 +34,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import Templates
 
@@ -276,7 +276,7 @@ def error_discard(
     >>> ds.frr.values, ds.far.values
     (array([0.5, 0. ]), array([0.25, 0.  ]))
     """
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     reader = BlockReader(scores)
     require_choice("templates", templates, Templates)
     parse_fusion(fusion)

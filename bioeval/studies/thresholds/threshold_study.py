@@ -74,7 +74,7 @@ from bioeval.tallies.judged import Judged
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask, parse_rule
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import Templates
 
@@ -273,7 +273,7 @@ def study_threshold(
     >>> int(ds.subjects_for_3), int(ds.subjects_for_30)
     (25, 78)
     """
-    rule = parse_rule(target, "target")
+    rule = Rule.parse(target, "target")
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)

@@ -60,7 +60,7 @@ from bioeval.studies.time.counts import (
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tied_places import Ties
 from bioeval.tallies.verification_job import Templates
@@ -368,7 +368,7 @@ def over_time(
             f"{Argument('budget')} is an option of mFR, and mFR needs a card: give "
             f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
     unit = rank_unit if stated else None
@@ -476,7 +476,7 @@ def ageing(
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
         raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)

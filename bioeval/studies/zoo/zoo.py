@@ -40,7 +40,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import Templates
 
@@ -210,7 +210,7 @@ def zoo(
     """
     require_choice("templates", templates, Templates)
     parse_fusion(fusion)
-    rule, proportion = parse_rule(threshold), Quantile.parse(quantile)
+    rule, proportion = Rule.parse(threshold), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
     seed = seed_sequence(random_state)
     reader = BlockReader(scores)
