@@ -44,8 +44,7 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
     shares_to_settle,
 )
-from bioeval.tallies.thresholds import require_values, to_internal, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Templates, require_values, to_internal, to_user
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1

@@ -37,19 +37,25 @@ from bioeval.stats.verification import error_columns, frr_columns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counters import CellCounter, ImpostorBlock
-from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.point_search import (
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Attempts,
+    CellCounter,
+    CellCounts,
+    EqualError,
+    ImpostorBlock,
+    Pilot,
     PointFinder,
+    PointsWanted,
+    Rule,
+    SecondPass,
+    SubjectAttempts,
+    VerificationJob,
+    VerificationPoints,
+    VerificationTally,
+    run_jobs,
     take_second_passes,
 )
-from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
-from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
 
 
 @dataclass(frozen=True, eq=False)

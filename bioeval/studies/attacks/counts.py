@@ -19,8 +19,7 @@ from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies.points import EqualError, ErrorCurve, per_cent
-from bioeval.tallies.threshold_rules import rate_in
+from bioeval.tallies import EqualError, ErrorCurve, per_cent, rate_in
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]

@@ -31,16 +31,17 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import (
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Rule,
+    SubjectAttempts,
+    VerificationJob,
+    check_targets,
     check_thresholds,
     linear_grid,
     require_values,
     to_user,
 )
-from bioeval.tallies.verification_job import VerificationJob
 
 _FEW = 10  # contributors; fewer are warned of
 

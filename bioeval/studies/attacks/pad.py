@@ -28,13 +28,7 @@ from bioeval.results.words import (
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.studies.attacks.scores import BONA_FIDE
-from bioeval.tallies.points import per_cent
-from bioeval.tallies.thresholds import (
-    check_thresholds,
-    linear_grid,
-    to_internal,
-    to_user,
-)
+from bioeval.tallies import check_thresholds, linear_grid, per_cent, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)

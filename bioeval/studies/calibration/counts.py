@@ -20,8 +20,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies.counters import ThresholdCounter, guide_to
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import ThresholdCounter, VerificationJob, guide_to
 
 LOG2 = float(np.log(2.0))
 

@@ -37,7 +37,7 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.tallies.points import check_targets
+from bioeval.tallies import check_targets
 
 
 @leaves_out_attacks

@@ -51,11 +51,7 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
-from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.tied_places import Ties
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import FAR_TARGETS, RankUnit, Templates, Ties, check_targets, require_people
 
 COMPARISON = {
     "value_a": Name("value of the first system"),

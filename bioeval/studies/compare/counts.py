@@ -23,7 +23,7 @@ from bioeval.partition.shuffling import permutation
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies import SubjectAttempts
 
 _SEED = np.random.SeedSequence(0x4F52444552)
 

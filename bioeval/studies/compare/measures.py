@@ -40,14 +40,17 @@ from bioeval.studies.lists.results import reid_of_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import VerificationPoints, per_cent
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    IdentificationJob,
+    PointsWanted,
+    SubjectAttempts,
+    VerificationJob,
+    VerificationPoints,
+    is_symmetric,
+    per_cent,
+    refine,
+    run_jobs,
+)
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100

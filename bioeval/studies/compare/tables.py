@@ -16,7 +16,7 @@ from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT
 from bioeval.results.words import excluded_by_system
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
 from bioeval.views.tables.layout import (
     NOT_DEFINED,

@@ -30,13 +30,18 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.point_search import refine, take_second_passes
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import Templates, VerificationJob
+from bioeval.tallies import (
+    Attempts,
+    PointsWanted,
+    Templates,
+    VerificationJob,
+    VerificationTally,
+    refine,
+    require_values,
+    run_jobs,
+    take_second_passes,
+    to_user,
+)
 
 EPC: dict[str, Name] = {
     "threshold": Name(

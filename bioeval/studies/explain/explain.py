@@ -50,11 +50,7 @@ from bioeval.studies.explain.results import (
     amount_text,
     total,
 )
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import IdentificationJob, Rule, VerificationJob, run_jobs, to_user
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.plots import RowWalkDisplay

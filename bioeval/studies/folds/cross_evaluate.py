@@ -71,13 +71,16 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
-from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.tied_places import PlainTies
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import (
+    FAR_TARGETS,
+    PlainTies,
+    RankUnit,
+    Rule,
+    Templates,
+    check_targets,
+    require_people,
+    require_values,
+)
 
 
 @leaves_out_attacks

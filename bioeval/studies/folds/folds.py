@@ -43,15 +43,18 @@ from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.fold_counts import FoldSweep, Subset
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    Attempts,
+    FoldSweep,
+    IndexSet,
+    Judged,
+    Rule,
+    SubjectAttempts,
+    Subset,
+    ThresholdCounter,
+    VerificationJob,
+    run_jobs,
+)
 
 
 def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[AttackedScores, Any]:

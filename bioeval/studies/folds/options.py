@@ -25,9 +25,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask
-from bioeval.tallies.tied_places import PlainTies
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import PlainTies, Rule, Templates, ThresholdTask
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)

@@ -19,21 +19,23 @@ from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.tallies.counters import ImpostorBlock, gather
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.selections import (
+from bioeval.tallies import (
+    Attempts,
+    ConcatenatedRows,
+    IdentificationJob,
     IdentificationRules,
+    IdentificationTally,
+    ImpostorBlock,
     IndexSet,
     OrderedScores,
+    PointsWanted,
     SelectionAttempts,
+    VerificationJob,
+    counts_of,
+    gather,
+    refine,
+    run_jobs,
 )
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
 # rows and columns of the parts that are looked at together.

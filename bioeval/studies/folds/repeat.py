@@ -36,15 +36,25 @@ from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit, check_max_rank
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.tied_places import PlainTies, Ties
-from bioeval.tallies.verification_job import Templates, VerificationJob
+from bioeval.tallies import (
+    FAR_TARGETS,
+    IdentificationJob,
+    IndexSet,
+    PlainTies,
+    RankUnit,
+    Rule,
+    Templates,
+    Ties,
+    VerificationJob,
+    VerificationTally,
+    check_max_rank,
+    check_targets,
+    check_thresholds,
+    require_values,
+    run_jobs,
+    to_internal,
+    to_user,
+)
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
 _RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}

@@ -30,8 +30,7 @@ from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import Judged, to_user
 
 FOLD_COUNTS = {
     **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),

@@ -19,11 +19,14 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.tallies.counters import impostor_scores
-from bioeval.tallies.points import check_targets
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import Templates, VerificationJob
+from bioeval.tallies import (
+    Templates,
+    VerificationJob,
+    check_targets,
+    impostor_scores,
+    run_jobs,
+    to_user,
+)
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 

@@ -32,8 +32,7 @@ from bioeval.studies.galleries.results import (
     open_set_expected,
     sampled_dataset,
 )
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import run_jobs, to_user
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import RankUnit
+from bioeval.tallies import RankUnit
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32

@@ -29,12 +29,7 @@ from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tied_places import Ties
+from bioeval.tallies import IndexSet, Rule, Ties, check_max_rank, require_values, run_jobs, to_user
 
 GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],

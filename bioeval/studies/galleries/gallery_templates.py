@@ -46,13 +46,18 @@ from bioeval.studies.galleries.random_claims import (
 )
 from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
-from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
-from bioeval.tallies.sweep import run_blocks
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tied_places import Ties
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Rule,
+    Templates,
+    Ties,
+    check_max_rank,
+    check_targets,
+    per_cent,
+    require_values,
+    run_blocks,
+    to_user,
+)
 
 _AT = "at the threshold of all rows"
 

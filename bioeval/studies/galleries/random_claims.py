@@ -19,8 +19,7 @@ import numpy as np
 
 from bioeval.base.random import Stream
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.points import EqualError, ErrorCurve
+from bioeval.tallies import EqualError, ErrorCurve, FixedSums
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.
 MOST_CHOICES = 10_000

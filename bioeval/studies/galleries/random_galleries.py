@@ -21,16 +21,19 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
-from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
-from bioeval.tallies.counts import IdentificationTally, require_alike
-from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.parts import Extent
-from bioeval.tallies.thresholds import (
+from bioeval.tallies import (
+    Extent,
+    FixedSums,
+    IdentificationTally,
+    ImpostorBlock,
+    Ties,
     check_thresholds,
+    extent_of,
     grid_over,
+    guide_to,
+    require_alike,
     to_internal,
 )
-from bioeval.tallies.tied_places import Ties
 
 
 def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:

@@ -30,8 +30,7 @@ from bioeval.studies.galleries.random_galleries import (
     UNENROLLED,
     GalleryTally,
 )
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.points import FAR_TARGETS, check_targets
+from bioeval.tallies import FAR_TARGETS, IdentificationTally, check_targets
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader

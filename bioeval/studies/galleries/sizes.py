@@ -18,9 +18,7 @@ from bioeval.base.errors import MergeError
 from bioeval.kernels import count as kernel_count
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies.counters import guide_to
-from bioeval.tallies.counts import IdentificationTally, require_alike
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies import IdentificationJob, IdentificationTally, guide_to, require_alike
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "

@@ -31,14 +31,15 @@ from bioeval.stats.bootstrap import (
 from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.verification import frr_at_far
-from bioeval.tallies.by_subject import (
+from bioeval.tallies import (
+    Attempts,
+    GroupTally,
     PairCounts,
     SubjectAttempts,
+    allowed_errors,
+    per_cent,
+    to_user,
 )
-from bioeval.tallies.judged import GroupTally
-from bioeval.tallies.points import allowed_errors, per_cent
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.thresholds import to_user
 
 _FLAG = "1 where {}, else 0"
 

@@ -58,17 +58,21 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     inequity,
 )
-from bioeval.tallies.by_subject import (
+from bioeval.tallies import (
+    FAR_TARGETS,
+    GroupTally,
+    RankUnit,
+    Rule,
     SubjectAttempts,
+    Templates,
+    ThresholdTask,
+    Ties,
+    VerificationJob,
+    check_targets,
+    is_symmetric,
+    per_cent,
+    require_values,
 )
-from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.judged import GroupTally
-from bioeval.tallies.points import FAR_TARGETS, check_targets, per_cent
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.tied_places import Ties
-from bioeval.tallies.verification_job import Templates, VerificationJob
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17

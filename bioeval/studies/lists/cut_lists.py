@@ -45,10 +45,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies.identification_job import RankUnit, check_max_rank
-from bioeval.tallies.points import allowed_errors
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.tied_places import Ties
+from bioeval.tallies import RankUnit, Ties, allowed_errors, check_max_rank, to_user
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]

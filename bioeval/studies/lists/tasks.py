@@ -21,8 +21,7 @@ from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_s
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
-from bioeval.tallies.points import check_targets
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies import check_targets, check_thresholds
 
 
 def evaluate(

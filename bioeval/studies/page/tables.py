@@ -33,7 +33,7 @@ from bioeval.studies.page.words import (
     shape_of,
 )
 from bioeval.studies.thresholds.tables import NeededPeople
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.images import Images, Thumbnail
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tasks import compared_by, report_ranks

@@ -24,7 +24,7 @@ from bioeval.cli.study_command import StudyCommand, described, rows_over, scalar
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.tallies import Rule
 
 
 @click.command("plan", cls=Command)
@@ -251,7 +251,7 @@ def _evaluated(
 
 def _rule(options: dict[str, Any]) -> Rule | None:
     """Return the rule of the operating point; None unless one is given."""
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.tallies import Rule
 
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):

@@ -29,9 +29,7 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_internal, to_user
+from bioeval.tallies import Rule, gather, to_internal, to_user
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20

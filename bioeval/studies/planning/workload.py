@@ -24,7 +24,7 @@ from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies import Rule
 
 WORKLOAD = {
     "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),

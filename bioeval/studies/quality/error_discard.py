@@ -32,11 +32,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
-from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Rule, Templates, gather, is_accepted, require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),

@@ -35,10 +35,15 @@ from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
 from bioeval.studies.reid.shared_mates import MateLists, SharedMates
-from bioeval.tallies.cells import rounded_down
-from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.parts import ConcatenatedRows, Extent, InBlocks
-from bioeval.tallies.thresholds import require_values, to_internal
+from bioeval.tallies import (
+    ConcatenatedRows,
+    Extent,
+    InBlocks,
+    check_max_rank,
+    require_values,
+    rounded_down,
+    to_internal,
+)
 
 # Scores in one call of a kernel, where nothing must be copied.
 SWEEP_VALUES = 1 << 24

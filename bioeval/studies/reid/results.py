@@ -39,9 +39,7 @@ from bioeval.results.query_means import (
     ranks_of,
 )
 from bioeval.studies.reid.counts import GomTally, ReidTally
-from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.thresholds import check_thresholds, to_user
-from bioeval.tallies.tied_places import PlainTies, Ties
+from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, to_user
 
 REID = {
     "cmc": scalars.CMC,

@@ -14,12 +14,7 @@ import numpy as np
 from bioeval.kernels.shared_ranks import count_around
 from bioeval.results.query_means import MatchLists
 from bioeval.scores.blocks import Block
-from bioeval.tallies.counters import gather
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.parts import (
-    ConcatenatedRows,
-)
+from bioeval.tallies import ConcatenatedRows, IdentificationJob, IdentificationTally, gather
 
 # A place behind all others.
 BEHIND = np.iinfo(np.int64).max

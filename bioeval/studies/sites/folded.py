@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, MergeError, ProtocolError
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
+from bioeval.tallies import IdentificationTally, VerificationTally, require_alike
 
 # The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;
 # of anyone, of the enrolled; of their own subject; and of anyone, of the unenrolled.

@@ -32,13 +32,14 @@ from bioeval.studies.sites.sharing import (
 )
 from bioeval.studies.sites.tally_file import read_tally, write_tally
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey
-from bioeval.tallies.counts import (
+from bioeval.tallies import (
     IdentificationTally,
     VerificationTally,
+    at_most_kept,
+    check_thresholds,
     require_alike,
+    to_internal,
 )
-from bioeval.tallies.kept_points import at_most_kept
-from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 if TYPE_CHECKING:
     from bioeval.evaluation.task_counts import Counts

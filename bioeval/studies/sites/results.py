@@ -49,8 +49,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
     value_counts,
 )
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import FAR_TARGETS, check_targets, to_user
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader

@@ -30,11 +30,15 @@ from bioeval.studies.sites.gallery_parts import (
 from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, check_costs, check_targets
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    COSTS,
+    PointsWanted,
+    VerificationJob,
+    check_costs,
+    check_targets,
+    is_symmetric,
+    refine,
+)
 
 
 @leaves_out_attacks

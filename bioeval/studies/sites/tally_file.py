@@ -31,14 +31,16 @@ from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_
 from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing
 from bioeval.studies.sites.template_digests import CountedProbes
-from bioeval.tallies.counts import (
+from bioeval.tallies import (
+    Attempts,
     CellCounts,
+    EqualError,
+    FixedSums,
     IdentificationTally,
     KeptScores,
     ThresholdCounts,
+    VerificationPoints,
     VerificationTally,
-)
-from bioeval.tallies.file_values import (
     are_counts,
     is_array,
     is_increasing,
@@ -46,9 +48,6 @@ from bioeval.tallies.file_values import (
     is_whole,
     rises,
 )
-from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.points import EqualError, VerificationPoints
-from bioeval.tallies.threshold_search import Attempts
 
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
 # layout 3 the scores that were kept around operating points (`kept` of verification); layout 4

@@ -23,13 +23,7 @@ from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.selections import (
-    IdentificationRules,
-    IndexSet,
-    OrderedScores,
-    SelectionCounts,
-)
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import IdentificationRules, IndexSet, OrderedScores, SelectionCounts, to_user
 
 
 class PartitionScalars(NamedTuple):

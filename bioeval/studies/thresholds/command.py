@@ -149,7 +149,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         options.pop(name, None)
     with StudyCommand(data, options) as run:
         from bioeval.studies.assurance.assured import check_claim
-        from bioeval.tallies.threshold_rules import Rule
+        from bioeval.tallies import Rule
 
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):
@@ -205,7 +205,7 @@ def _with_curves(
 
 def _require_far(target: str, task: str) -> None:
     """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.tallies import Rule
 
     if task != "verification":
         raise DataError(f"{Argument('extrapolate')} is for the FAR of verification, not {task}")

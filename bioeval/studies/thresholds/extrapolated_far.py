@@ -26,9 +26,7 @@ from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Rule, Templates, check_thresholds, require_values, to_internal, to_user
 
 #: Closest impostors that are modelled, as proportions; pairs of templates and people of the first.
 TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10

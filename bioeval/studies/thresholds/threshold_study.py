@@ -69,14 +69,19 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.points import per_cent
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import (
+    IdentificationJob,
+    Judged,
+    RankUnit,
+    Rule,
+    Templates,
+    ThresholdTask,
+    is_symmetric,
+    per_cent,
+    require_values,
+    run_jobs,
+    to_user,
+)
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),

@@ -20,14 +20,18 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.counters import gather, guide_to
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.fold_counts import FoldSweep, Subset
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies import (
+    ConcatenatedRows,
+    FoldSweep,
+    IdentificationJob,
+    IdentificationTally,
+    Judged,
+    Rule,
+    Subset,
+    gather,
+    guide_to,
+    run_jobs,
+)
 
 #: Calendar units, as numpy names them.
 UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}

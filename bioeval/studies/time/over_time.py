@@ -57,13 +57,16 @@ from bioeval.studies.time.counts import (
     TimeBins,
     attempts_over_time,
 )
-from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RankUnit
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tied_places import Ties
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import (
+    IdentificationTally,
+    RankUnit,
+    Rule,
+    Templates,
+    Ties,
+    is_accepted,
+    require_values,
+    to_user,
+)
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 

@@ -19,9 +19,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),

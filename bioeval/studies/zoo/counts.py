@@ -31,9 +31,15 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.zoo import kernel
-from bioeval.tallies.cells import is_accepted, rounded_down
-from bioeval.tallies.counters import gather
-from bioeval.tallies.parts import ConcatenatedRows, InBlocks, TreeSums, merged
+from bioeval.tallies import (
+    ConcatenatedRows,
+    InBlocks,
+    TreeSums,
+    gather,
+    is_accepted,
+    merged,
+    rounded_down,
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import to_user
 
 
 def _zoo() -> dict[str, Name]:

@@ -40,9 +40,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Rule, Templates, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
