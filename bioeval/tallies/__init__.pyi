@@ -24,7 +24,6 @@ from bioeval.tallies.counts import (
     require_alike as require_alike,
 )
 from bioeval.tallies.file_values import (
-    are_counts as are_counts,
     is_array as is_array,
     is_increasing as is_increasing,
     is_table as is_table,
@@ -76,11 +75,7 @@ from bioeval.tallies.selections import (
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.sweep import (
-    MOST_SCORES_KEPT as MOST_SCORES_KEPT,
-    run_blocks as run_blocks,
-    run_jobs as run_jobs,
-)
+from bioeval.tallies.sweep import MOST_SCORES_KEPT as MOST_SCORES_KEPT, run_jobs as run_jobs
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
 from bioeval.tallies.threshold_rules import (
     Rule as Rule,

@@ -25,6 +25,7 @@ from bioeval.tallies.counters import (
     extent_of,
     gather,
     gather_claims,
+    impostor_scores,
 )
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows
@@ -270,6 +271,10 @@ class VerificationJob:
             return
         for block in self.reader:
             yield from self.impostors(block)
+
+    def impostor_scores(self) -> np.ndarray:
+        """Return all impostor scores, listed in a separate sweep."""
+        return np.concatenate([np.empty(0), *map(impostor_scores, self.sweep())])
 
 
 def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:

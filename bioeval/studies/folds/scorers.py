@@ -23,7 +23,6 @@ from bioeval.tallies import (
     Templates,
     VerificationJob,
     check_targets,
-    impostor_scores,
     run_jobs,
     to_user,
 )
@@ -161,9 +160,9 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     job = VerificationJob(reader, templates=templates)
     (tally,) = run_jobs(reader, [job])
     with threads_for(scores):
-        others = [np.empty(0), *map(impostor_scores, job.sweep())]
+        others = job.impostor_scores()
     genuine, impostor = (
-        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, np.concatenate(others))
+        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, others)
     )
     if not len(genuine) or not len(impostor):
         return float("nan")

@@ -55,7 +55,7 @@ from bioeval.tallies import (
     check_targets,
     per_cent,
     require_values,
-    run_blocks,
+    run_jobs,
     to_user,
 )
 
@@ -351,7 +351,7 @@ def _count(
 
     fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
     with threads_for(reader.scores):
-        run_blocks(reader, parts, half(0))
+        run_jobs(reader, parts, half(0))
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -359,7 +359,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_blocks(reader, parts, half(rows))
+        run_jobs(reader, parts, half(rows))
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:
