@@ -13,7 +13,6 @@ from bioeval.tallies.counters import (
     extent_of as extent_of,
     gather as gather,
     guide_to as guide_to,
-    impostor_scores as impostor_scores,
 )
 from bioeval.tallies.counts import (
     CellCounts as CellCounts,
