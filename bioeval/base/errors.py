@@ -20,7 +20,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
 
@@ -249,9 +249,9 @@ def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
 
 
-def require_choice(what: str, got: object, choices: Iterable[object]) -> None:
-    """Raise :class:`DataError` unless `got` is one of `choices`."""
-    choices = list(choices)
+def require_choice(what: str, got: object, choices: Any) -> None:
+    """Raise :class:`DataError` unless `got` is one of `choices`, which may be a ``Literal``."""
+    choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:
         raise DataError(bad_choice(what, got, choices))
 

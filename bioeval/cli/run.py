@@ -256,9 +256,9 @@ def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
 
 def _threshold(target: str) -> Threshold:
     from bioeval.protocol.card import Threshold
-    from bioeval.tallies.threshold_rules import parse_rule
+    from bioeval.tallies.threshold_rules import Rule
 
-    rule = parse_rule(target, "target")
+    rule = Rule.parse(target, "target")
     first = rule.values[0] if rule.values else None
     return Threshold(
         rule=rule.name,

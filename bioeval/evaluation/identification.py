@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from bioeval.tallies.tied_places import Ties
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client
@@ -21,16 +22,7 @@ from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.blocks import (
-    Block,
-    DataHeader,
-    Found,
-    Note,
-    Sentence,
-    Table,
-    Title,
-    Warnings,
-)
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
 from bioeval.results.words import in_one_precision
@@ -40,8 +32,8 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
@@ -60,7 +52,7 @@ RANKS = {
 def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     """Return rank, scores and candidates of each probe."""
     chosen = np.nonzero(tally.mates > 0)[0]
-    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    probes, ranks, weights = tally.rank_weights(chosen, ties)
     rank = np.full(len(tally.mate), np.nan)
     rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
     kind = tally.about.kind
@@ -207,7 +199,7 @@ def open_set(
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     if (runner := runner_of(scores)) is not None:
         if drawn is not None or limits is not None or selectivity:
             scores._require_matrix()

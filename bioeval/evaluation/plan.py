@@ -24,16 +24,12 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.point_search import (
-    FewScores,
-    Finder,
-    ImpostorSweep,
     PointFinder,
     take_second_passes,
 )
 from bioeval.tallies.points import (
     check_costs,
-    check_far_targets,
-    check_frr_targets,
+    check_targets,
     with_rare_targets,
 )
 from bioeval.tallies.second_pass import PointsWanted
@@ -82,8 +78,8 @@ class EvaluationOptions:
             thresholds=check_thresholds(thresholds),
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
-            far_targets=None if far_targets is None else check_far_targets(far_targets),
-            frr_targets=None if frr_targets is None else check_frr_targets(frr_targets),
+            far_targets=None if far_targets is None else check_targets(far_targets),
+            frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
             **others,
         )
 
@@ -135,13 +131,9 @@ class Plan:
         thresholds, targets = options.thresholds, options.far_targets
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
-        self.far_targets = check_far_targets(
-            card.report.far_targets if targets is None else targets
-        )
+        self.far_targets = check_targets(card.report.far_targets if targets is None else targets)
         own = options.frr_targets
-        self.frr_targets = check_frr_targets(
-            (card.report.frr_targets or ()) if own is None else own
-        )
+        self.frr_targets = check_targets((card.report.frr_targets or ()) if own is None else own)
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader
@@ -244,12 +236,14 @@ class Plan:
             if self._rare:
                 targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
             wanted = replace(self.wanted(), targets=targets, rows=rows)
-            if is_small(reader.scores):  # nothing to share: its only block is read once
-                finder: Finder = FewScores(found, ImpostorSweep(job), wanted, symmetric)
-            else:
-                finder = PointFinder(
-                    found, wanted, symmetric=symmetric, second_pass=job.second_pass
-                )
+            finder = PointFinder.of(
+                found,
+                job.sweep,
+                wanted,
+                symmetric=symmetric,
+                second_pass=job.second_pass,
+                few=is_small(reader.scores),  # nothing to share: its only block is read once
+            )
             finders.append((found, job, finder))
         self._find(finders)
         if rows is None:
@@ -268,7 +262,9 @@ class Plan:
             finder.want_rows(rows)
         self._find(finders)
 
-    def _find(self, finders: Sequence[tuple[VerificationTally, VerificationJob, Finder]]) -> None:
+    def _find(
+        self, finders: Sequence[tuple[VerificationTally, VerificationJob, PointFinder]]
+    ) -> None:
         """Take the second passes that are missing, and set the points of each tally."""
         while True:
             passes = [(job, finder.next_second_pass()) for _, job, finder in finders]

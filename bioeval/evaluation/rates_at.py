@@ -20,7 +20,7 @@ from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, ra
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
+from bioeval.tallies.threshold_rules import Rule, is_number
 from bioeval.tallies.thresholds import to_user
 
 RatesTask = Literal["verification", "open_set", "reid", "gom"]
@@ -144,7 +144,7 @@ def _places(threshold: Any) -> np.ndarray | Rule:
     first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
     if not isinstance(first, (str, Rule)) or isinstance(first, str) and is_number(first):
         return check_places(threshold)
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     return np.array(rule.values[0]) if rule.name == "fixed" else rule
 
 

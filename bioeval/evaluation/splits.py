@@ -29,7 +29,6 @@ from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.labels import of_no_person
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -380,7 +379,7 @@ class PairSides:
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
-            codes = codes_of_pairs(scores)
+            codes = scores._agreeing_codes
             ids = (*scores._junk_ids, *scores.distractor_ids)
             person = ~of_no_person(codes.values, ids)
             self.labels, self.n = codes.values[person], int(person.sum())
@@ -479,7 +478,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
         if by_subject:
-            require_pair_subjects(scores, f"a division by subject ({type(splitter).__name__})")
+            scores._require_subjects(f"a division by subject ({type(splitter).__name__})")
         pairs = PairSides(scores, by_subject)
         groups = scores.pair_subjects if isinstance(splitter, PredefinedPairFolds) else None
         meta = {} if by_subject else {"genuine": scores.genuine}

@@ -15,8 +15,9 @@ from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
+from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.tied_places import Ties
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
@@ -68,7 +69,7 @@ class TaskPlanner:
         from bioeval.results.identification import UNMATED
         from bioeval.tallies.counts import ImpostorProbes
 
-        require_choice("ties", task.ties, TIES)
+        require_choice("ties", task.ties, Ties)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         options: dict[str, Any]
         if isinstance(task, OpenSet):

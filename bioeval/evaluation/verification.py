@@ -20,13 +20,12 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.tallies.point_search import ImpostorSweep, refine
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import (
     COSTS,
     FAR_TARGETS,
     check_costs,
-    check_far_targets,
-    check_frr_targets,
+    check_targets,
 )
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
@@ -176,8 +175,8 @@ def verification(
     (2, array([1., 1.]))
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    targets, weights = check_far_targets(far_targets), check_costs(costs)
-    at_frr = check_frr_targets(frr_targets)
+    targets, weights = check_targets(far_targets), check_costs(costs)
+    at_frr = check_targets(frr_targets, "frr_targets")
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
         others = {"claims": claims, "attempts": attempts, "interval": interval}
         others["frr_targets"] = at_frr if len(at_frr) else None
@@ -208,9 +207,7 @@ def verification(
     (result,) = run_jobs(reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
-        result.points = refine(
-            result, ImpostorSweep(job), job.wanted, symmetric=symmetric, second_pass=job.second_pass
-        )
+        result.points = refine(result, [job], job.wanted, symmetric=symmetric)
         found = verification_dataset(result)
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts

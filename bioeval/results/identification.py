@@ -17,26 +17,16 @@ from bioeval.results.dataset import Scalars, Variables, about_attrs, along, buil
 from bioeval.results.point_bounds import bounds_between
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import check_max_rank, rank_weights
+from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.points import (
     FAR_TARGETS,
     EqualError,
     ErrorCurve,
     allowed_errors,
-    check_far_targets,
-    equal_error,
+    check_targets,
 )
-from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
-    check_thresholds,
-    default_grid,
-    linear_grid,
-    to_internal,
-    to_user,
-    with_infinities,
-)
+from bioeval.tallies.thresholds import check_thresholds, grid_over, to_internal, to_user
 
 Unmated = Literal["auto", "raise", "skip"]
 UNMATED: tuple[Unmated, ...] = get_args(Unmated)
@@ -142,7 +132,7 @@ def closed_set_counts(
     skipped = int((~has_mate).sum())
     first = int(np.argmin(has_mate)) if skipped else -1
     chosen = np.nonzero(has_mate)[0]
-    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, max_rank)
     kept = ranks <= count
@@ -196,7 +186,7 @@ class OpenSetPoints:
             self.genuine,
             len(self.other),
         )
-        return equal_error(curve)
+        return curve.equal_error()
 
     def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
@@ -463,7 +453,7 @@ def open_set_dataset(
     """
     check_max_rank(max_rank, tally.about.gallery_templates)
     found = _Searches(tally, ties, impostors)
-    points, targets = found.points, check_far_targets(far_targets)
+    points, targets = found.points, check_targets(far_targets)
     grid = found.grid(check_thresholds(thresholds), targets, rows)
     count, note = max_ranks(found.longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
@@ -512,7 +502,7 @@ class _Searches:
         self.tally = tally
         self.role = tally.impostor_role(impostors)
         self.mated = np.nonzero(tally.mates > 0)[0]
-        probes, ranks, weights = rank_weights(tally, self.mated, ties)
+        probes, ranks, weights = tally.rank_weights(self.mated, ties)
         other = np.sort(tally.other[tally.impostor_probes(self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
         self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
@@ -591,10 +581,5 @@ def open_set_thresholds(
     both = np.concatenate([mate, other])
     finite = both[np.isfinite(both)]
     low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-    if given is None:
-        low, high = float(low), float(high)
-        exponent = cell_exponent(low, high) if low <= high else 0
-        grid = default_grid(low, high, exponent, DEFAULT_COUNT)
-    else:
-        grid = linear_grid(float(low), float(high), given)
-    return with_infinities(grid, bool((both == -np.inf).any()), bool((both == np.inf).any()))
+    infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
+    return grid_over(float(low), float(high), *infinite, given=given)

@@ -185,6 +185,11 @@ class LabelledMatrix:
         self.distractor_ids = as_ids(distractor_ids)
 
     @property
+    def _knows_subjects(self) -> bool:
+        """Whether the subjects of all attempts are known."""
+        return self._labelled
+
+    @property
     def kind(self) -> Kind:
         """The kind of the scores."""
         return self._kind

@@ -17,12 +17,13 @@ from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.labels import Codes, as_labels, digest, fixed
+from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
 from bioeval.scores.listed_templates import (
     ListedTemplates,
     ListRules,
     Where,
     note_on_infinite,
+    pattern_of_pairs,
     require_classes,
 )
 from bioeval.scores.matrix import Scores
@@ -119,6 +120,30 @@ class PairScores(Scores):
             return self._subjects.codes()
         a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
         return Codes(a, b)
+
+    @property
+    def _agreeing_codes(self) -> Codes:
+        """The subjects as codes; raise :class:`DataError` where they contradict the classes."""
+        codes = self._pair_codes
+        wrong = (codes.probe == codes.gallery) != self.genuine
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
+            raise DataError(
+                f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+                f"subjects {a!r} and {b!r}, genuine {bool(self.genuine[i])}"
+            )
+        return codes
+
+    def _require_subjects(self, what: str, instead: str = "") -> None:
+        """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
+        if not self._knows_subjects:
+            raise ProtocolError(
+                f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+                "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
+                f"'{pattern_of_pairs(self)}' where the names of templates hold them; in Python, "
+                f"subjects= to Scores.from_pairs{instead}"
+            )
 
     @cached_property
     def pair_ids(self) -> np.ndarray:

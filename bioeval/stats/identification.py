@@ -42,10 +42,10 @@ from bioeval.stats.limits import (
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import place_weights, rank_weights
 from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.thresholds import to_internal
+from bioeval.tallies.tied_places import place_weights
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
@@ -231,7 +231,7 @@ class NewPeople:
     ):
         self.people, self.most = left_out.people, left_out.ranks
         mated = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = rank_weights(tally, mated, ties)
+        probes, ranks, weights = tally.rank_weights(mated, ties)
         own = left_out.person[probes], tally.mate[probes], ranks, weights
         by_person = np.bincount(left_out.person[mated], minlength=self.people)
         self.genuine = _Rate(
@@ -575,7 +575,7 @@ def rank_one_decisions(
     Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; at a
     target within the loosest threshold with FAR at most the target.
     """
-    probes, ranks, weights = rank_weights(tally, np.nonzero(tally.mates > 0)[0], ties)
+    probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], ties)
     first = ranks <= 1
     hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
     nearest = np.sort(tally.other[tally.impostor_probes(tally.impostor_role(impostors))])
@@ -615,7 +615,7 @@ class _ProbeSubjects:
         no_person, n = who < 0, len(who)
         self.people = int((~no_person).sum())
         chosen = np.nonzero(tally.mates > 0)[0]
-        probes, ranks, weights = rank_weights(tally, chosen, ties)
+        probes, ranks, weights = tally.rank_weights(chosen, ties)
         self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
         genuine_of = np.bincount(person[chosen], minlength=n)
         others = tally.impostor_probes(tally.impostor_role(impostors))

@@ -1,1 +1,8 @@
-"""Integer counts that merge, the sweeps that fill them, and operating points from counts."""
+"""Integer counts that merge, the sweeps that fill them, and operating points from counts.
+
+``__init__.pyi`` lists what studies use.
+"""
+
+from bioeval.base.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__spec__)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from bioeval.base.engines import engine
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import Codes, of_no_person, plain
+from bioeval.scores.labels import of_no_person
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
@@ -21,9 +21,6 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    from bioeval.scores.pairs import PairScores
 
 # Cells of tables that are listed at once.
 _TABLE_ROOM = 1 << 20
@@ -138,9 +135,6 @@ class MergingSinks(Sinks):
             sink.include_counts(found[str(i)])
 
 
-# Up to this many distinct scores, each is a threshold, and nothing is interpolated.
-EXACT = 512
-
 # Up to this many impostor scores are sorted; of more, the cells of the tally are used.
 _FEW = 1 << 16
 
@@ -169,48 +163,14 @@ def require_people(scores: Scores, method: str | None = None) -> None:
         taking = f"; or give {wilson} to take all {attempts} as independent"
         return "" if method is None else taking
 
-    if knows_people(scores):
+    if scores._knows_subjects:
         return
     if are_pairs(scores):
-        require_pair_subjects(scores, what, instead("pairs"))
+        scores._require_subjects(what, instead("pairs"))
     raise ProtocolError(
         f"{what} needs the subjects of probes and gallery; a mask does not give the subjects of "
         f"the templates. Give labels{instead('attempts')}"
     )
-
-
-def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
-    """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
-    if not scores._knows_subjects:
-        from bioeval.scores.listed_templates import pattern_of_pairs
-
-        raise ProtocolError(
-            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-            "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-            f"'{pattern_of_pairs(scores)}' where the names of templates hold them; in Python, "
-            f"subjects= to Scores.from_pairs{instead}"
-        )
-
-
-def codes_of_pairs(scores: PairScores) -> Codes:
-    """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
-    codes = scores._pair_codes
-    wrong = (codes.probe == codes.gallery) != scores.genuine
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
-        raise DataError(
-            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
-        )
-    return codes
-
-
-def knows_people(scores: Scores) -> bool:
-    """Whether the subjects of all attempts are known."""
-    if are_pairs(scores):
-        return scores._knows_subjects
-    return scores._labelled
 
 
 class SubjectAttempts:
@@ -236,7 +196,7 @@ class SubjectAttempts:
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = codes_of_pairs(scores) if are_pairs(scores) else scores._codes
+        known = scores._agreeing_codes if are_pairs(scores) else scores._codes
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
@@ -268,6 +228,9 @@ class SubjectAttempts:
         found = np.unique(subjects)
         return len(found) - int(self.no_person[found].sum())
 
+    #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
+    EXACT = 512
+
     def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.
 
@@ -283,7 +246,7 @@ class SubjectAttempts:
                 scores = counts_of("scores", self.reader, self._impostors)
             edges, counts = np.unique(scores.array(), return_counts=True)
             every = np.union1d(genuine, edges)
-            if len(every) <= EXACT:
+            if len(every) <= self.EXACT:
                 return every, True
             reached = np.cumsum(counts)
         else:
@@ -294,10 +257,18 @@ class SubjectAttempts:
         error = EqualError() if points is None else points.equal_error
         chosen = edges  # empty where no impostor score is finite
         if len(edges):
-            level = np.concatenate([levels(total), _around(error.eer * total)])
+            level = np.concatenate([self.levels(total), _around(error.eer * total)])
             chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
         every = np.union1d(chosen, wanted)
         return every[np.isfinite(every)], False
+
+    @staticmethod
+    def levels(total: int) -> np.ndarray:
+        """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
+        steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
+        ratios = _SINGLE * _FACTOR ** np.arange(steps)
+        few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+        return np.concatenate([few, ratios[ratios < total], most, [total]])
 
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks, or of all listed pairs."""
@@ -482,14 +453,6 @@ class _PairCounter:
             entries = right[found], layer[found], count[found]
             sink.add(PairCounts(who[ends[:-1]], starts, *entries))
             report(block.low + int(ends[-1]), len(self.people[0]))
-
-
-def levels(total: int) -> np.ndarray:
-    """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
-    steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
-    ratios = _SINGLE * _FACTOR ** np.arange(steps)
-    few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
-    return np.concatenate([few, ratios[ratios < total], most, [total]])
 
 
 def _around(count: float) -> np.ndarray:

@@ -63,7 +63,7 @@ def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:
         counter.add(*attempts)
         negative = min(counter.cells.negative_infinite, 1)
         positive = min(counter.cells.positive_infinite, 1)
-    extent = Extent(*finite_range(*attempts))
+    extent = Extent.of(*attempts)
     return merged(counts, {"extent": extent, "negative": negative, "positive": positive})
 
 
@@ -90,7 +90,8 @@ class CellCounter:
 
     def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
         """Count the finite and infinite scores of a block, without the rows' own subjects."""
-        low, high = finite_range(values, mate_start, mate_stop)
+        extent = Extent.of(values, mate_start, mate_stop)
+        low, high = extent.low, extent.high
         grid = CellGrid.covering(low, high) if low <= high else CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
         kernel.count_cells(
@@ -138,17 +139,6 @@ class ThresholdCounter:
     def result(self) -> ThresholdCounts:
         """Return the counts."""
         return ThresholdCounts(self.thresholds, self.counts)
-
-
-def finite_range(
-    values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray
-) -> tuple[float, float]:
-    """Return the smallest and the largest finite score; (inf, -inf) without finite scores."""
-    if not values.size:
-        return np.inf, -np.inf
-    lows, highs = np.empty(len(values)), np.empty(len(values))
-    kernel.finite_range(values, mate_start, mate_stop, lows, highs)
-    return float(lows.min()), float(highs.max())
 
 
 def gather(

@@ -19,9 +19,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, with_infinities
-
-# Most scores that a tally of some scores keeps of each task, and that a merged one does.
-KEPT, KEPT_MERGED = 1 << 20, 1 << 24
+from bioeval.tallies.tied_places import place_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +243,7 @@ class ThresholdCounts:
 
     def merge(self, other: ThresholdCounts) -> ThresholdCounts:
         """Count the scores of both; the thresholds must be the same."""
-        require_same_thresholds(self, other)
+        require_alike(self, other, ("thresholds",))
         return replace(self, counts=self.counts + other.counts)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
@@ -386,6 +384,18 @@ class IdentificationTally:
         """Return the probes that make an impostor attempt."""
         return of_role(self.others > 0, self.enrolled, role)
 
+    def rank_weights(
+        self, chosen: np.ndarray, ties: str
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
+
+        See :func:`bioeval.tallies.tied_places.place_weights`.
+        """
+        every = (self.closer, self.tied, self.tied_before, self.mates_tied)
+        closer, tied, before, mates_tied = (x[chosen] for x in every)
+        index, ranks, weights = place_weights(closer, tied, before, mates_tied, ties)
+        return chosen[index], ranks, weights
+
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Concatenate the probes of both."""
         require_alike(self, other, ("rank_unit", "fusion"))
@@ -400,20 +410,17 @@ class IdentificationTally:
 TaskTally = VerificationTally | IdentificationTally
 
 
-def require_same_thresholds(a: Any, b: Any) -> None:
-    """Raise :class:`MergeError` unless two counts have the same thresholds."""
-    if not np.array_equal(a.thresholds, b.thresholds):
-        raise MergeError(
-            f"tallies over different thresholds ({len(a.thresholds)} and {len(b.thresholds)} of "
-            "them) cannot be merged; count both at the same ones"
-        )
-
-
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
     """Raise :class:`MergeError` unless two tallies have one type and the same options."""
     if type(a) is not type(b):
         raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
     for name in names:
         mine, theirs = getattr(a, name), getattr(b, name)
-        if mine != theirs:
+        if name == "thresholds":
+            if not np.array_equal(mine, theirs):
+                raise MergeError(
+                    f"tallies over different thresholds ({len(mine)} and {len(theirs)} of them) "
+                    "cannot be merged; count both at the same ones"
+                )
+        elif mine != theirs:
             raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")

@@ -24,11 +24,6 @@ def is_array(value: Any, kind: str, dimensions: int = 1) -> bool:
     return right and value.dtype.kind == kind
 
 
-def are_counts(value: Any) -> bool:
-    """Whether a value is a list of whole numbers of at least 0."""
-    return is_array(value, "i") and not (value < 0).any()
-
-
 def is_whole(value: Any) -> bool:
     """Whether a value is a whole number of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -39,6 +39,10 @@ class FixedSums:
         """Return the sums of both."""
         return FixedSums(self.high + other.high, self.low + other.low)._carry()
 
+    def taken_from(self, whole: int) -> FixedSums:
+        """Return a whole number less the sums."""
+        return FixedSums((whole << SHIFT) - self.high, -self.low)._carry()
+
     def accumulated(self, axis: int) -> FixedSums:
         """Return the running sums along an axis."""
         return FixedSums(np.cumsum(self.high, axis), np.cumsum(self.low, axis))._carry()

@@ -26,9 +26,8 @@ from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
-from bioeval.tallies.counters import finite_range, gather
-from bioeval.tallies.parts import ConcatenatedRows, Extent
-from bioeval.tallies.sweep import watch_found, watched
+from bioeval.tallies.counters import gather
+from bioeval.tallies.parts import ConcatenatedRows, Extent, InBlocks
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Scores in one call of the kernels, where they are read from memory as they are.
@@ -326,7 +325,7 @@ class RowWindows(NamedTuple):
     scores: int  # in them, at most
 
 
-class FoldPass:
+class FoldPass(InBlocks):
     """A pass over the rows for some partitions, in blocks that may be read in any order."""
 
     what = "folds"
@@ -335,17 +334,13 @@ class FoldPass:
     looks = False
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
-        self.rows, self.partitions = rows, [one.bare() for one in partitions]
+        self.rows, self.reader = rows, rows.reader
+        self.partitions = [one.bare() for one in partitions]
 
     @property
     def scores(self) -> Scores:
         """The scores."""
         return self.rows.scores
-
-    @property
-    def step(self) -> int:
-        """Number of rows that are read together."""
-        return self.rows.reader.rows_per_block()
 
     @property
     def depends_on(self) -> list[np.ndarray]:
@@ -356,7 +351,7 @@ class FoldPass:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
         found = self.over(rows.sweep_of(low, high))
-        return {**found, "watch": watched(rows.reader, low, high) if self.looks else {}}
+        return {**found, "watch": self.watched(rows.reader, low, high) if self.looks else {}}
 
     def whole(self, tick: Tick | None) -> dict[str, Any]:
         """Return the counts of all rows, made by the chosen engine."""
@@ -372,7 +367,7 @@ class FoldPass:
             before = done
 
         found = chosen.count(self, progress)
-        watch_found(self.rows.reader, found["watch"])
+        self.include_watched(found["watch"])
         return found
 
     def over(self, swept: Swept) -> dict[str, Any]:
@@ -423,7 +418,7 @@ class RangePass(FoldPass):
         """Return the extent of some rows."""
         extent = Extent()
         for _, found in swept:
-            extent = extent.merge(Extent(*finite_range(*found[:3])))
+            extent = extent.merge(Extent.of(*found[:3]))
         return {"extent": extent}
 
 
@@ -595,9 +590,9 @@ class FoldSweep:
     def _first_grid(self) -> CellGrid:
         """Place the cells by a sample of the rows, with a margin around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
-        ranges = [finite_range(*found[:3]) for found in sample]
+        ranges = [Extent.of(*found[:3]) for found in sample]
         self.dtype = sample[0].values.dtype
-        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        low, high = min(r.low for r in ranges), max(r.high for r in ranges)
         return self._grid_for(low, high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:

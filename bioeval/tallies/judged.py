@@ -9,21 +9,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
-from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
-from bioeval.tallies.verification_job import VerificationJob
 
 
 @dataclass
@@ -34,78 +31,49 @@ class Judged:
     train: Attempts
     test: Attempts
 
+    @classmethod
+    def of_folds(
+        cls,
+        sweep: FoldSweep,
+        rule: Rule,
+        folds: Sequence[Sequence[tuple[Subset, Subset]]],
+        tick: Tick | None = None,
+    ) -> list[list[Self]]:
+        """Choose a threshold on the first part of each fold and count both parts at it.
 
-def judge_folds(
-    sweep: FoldSweep,
-    rule: Rule,
-    folds: Sequence[Sequence[tuple[Subset, Subset]]],
-    tick: Tick | None = None,
-) -> list[list[Judged]]:
-    """Choose a threshold on the first part of each fold and count both parts at it.
+        `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
+        partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of
+        both.
+        """
+        judged: list[list[Self]] = []
+        with threads_for(sweep.rows.scores):
+            sweep.count(tick)
+            while True:
+                attempts = [
+                    [tuple(sweep.attempts(one, part) for part in parts) for parts in some]
+                    for one, some in zip(sweep.partitions, folds, strict=True)
+                ]
+                wanted = [[wanted_bins(rule, train) for train, _ in some] for some in attempts]
+                every = np.logical_or.reduce(list(itertools.chain(*wanted)))
+                if not sweep.narrow(every):
+                    break
+            found = zip(
+                sweep.partitions, folds, attempts, wanted, sweep.collect(every, tick), strict=True
+            )
+            for one, parts_of, attempts_of, wanted_of, (values, pairs, weights) in found:
+                judged.append([])
+                for parts, both, flags in zip(parts_of, attempts_of, wanted_of, strict=True):
+                    places = within(values, sweep.edges, flags)
+                    for part, attempts_in in zip(parts, both, strict=True):
+                        inside = places[one.has(part, pairs[places])]
+                        attempts_in.look_into(values[inside], weights[inside])
+                    judged[-1].append(cls(choose(rule, both[0], flags), *both))
+        return judged
 
-    `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each partition
-    of the sweep. Two passes are made over the scores, and `tick` counts the rows of both.
-    """
-    judged: list[list[Judged]] = []
-    with threads_for(sweep.rows.scores):
-        sweep.count(tick)
-        while True:
-            attempts = [
-                [tuple(sweep.attempts(one, part) for part in parts) for parts in some]
-                for one, some in zip(sweep.partitions, folds, strict=True)
-            ]
-            wanted = [[wanted_bins(rule, train) for train, _ in some] for some in attempts]
-            every = np.logical_or.reduce(list(itertools.chain(*wanted)))
-            if not sweep.narrow(every):
-                break
-        found = zip(
-            sweep.partitions, folds, attempts, wanted, sweep.collect(every, tick), strict=True
-        )
-        for one, parts_of, attempts_of, wanted_of, (values, pairs, weights) in found:
-            judged.append([])
-            for parts, both, flags in zip(parts_of, attempts_of, wanted_of, strict=True):
-                places = within(values, sweep.edges, flags)
-                for part, attempts_in in zip(parts, both, strict=True):
-                    inside = places[one.has(part, pairs[places])]
-                    attempts_in.look_into(values[inside], weights[inside])
-                judged[-1].append(Judged(choose(rule, both[0], flags), *both))
-    return judged
-
-
-def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
-    """Choose a threshold on all scores and count them at it."""
-    probe, gallery = (np.zeros(n, dtype=np.int64) for n in scores.shape)
-    sweep = FoldSweep(BlockReader(scores), templates, fusion, [(probe, gallery)])
-    return judge_folds(sweep, rule, [[(Subset(0), Subset(0))]])[0][0]
-
-
-def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
-    """Choose a threshold on some scores and count others at it.
-
-    For parts that one sweep cannot tell apart: of systems that are trained anew for each fold,
-    and of subjects who are in both parts and fused there.
-    """
-    judged = judge_all(train, rule, templates, fusion)
-    return replace(judged, test=counted_at(judged.chosen.threshold, test, templates, fusion))
-
-
-def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
-    """Return the numbers of attempts and errors of some scores at one threshold."""
-    reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates, fusion=fusion)
-    job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
-    (tally,) = run_jobs(reader, [job])
-    assert tally.given is not None
-    edges = np.append(tally.given.thresholds, np.inf)
-    found = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
-    found.look_into(edges[:1], tally.given.counts[:1])
-    return found
-
-
-def judge_listed(train: Attempts, test: Attempts, rule: Rule) -> Judged:
-    """Choose a threshold on listed attempts and count others at it."""
-    wanted = wanted_bins(rule, train)
-    return Judged(choose(rule, train, wanted), train, test)
+    @classmethod
+    def of_listed(cls, train: Attempts, test: Attempts, rule: Rule) -> Self:
+        """Choose a threshold on listed attempts and count others at it."""
+        return cls(choose(rule, train, wanted_bins(rule, train)), train, test)
 
 
 @dataclass
@@ -132,6 +100,88 @@ class GroupTally:
     impostor_attempts: np.ndarray
     own: list[Attempts]
 
+    @classmethod
+    def of_matrix(
+        cls,
+        reader: BlockReader,
+        groups: tuple[np.ndarray, np.ndarray],
+        rule: Rule,
+        targets: np.ndarray,
+        options: tuple[str, str],
+        tick: Tick | None,
+    ) -> Self:
+        """Count a matrix by the groups of probes and gallery templates, numbered from 0.
+
+        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
+        fusion.
+        """
+        sweep = FoldSweep(reader, *options, [groups], Groups)
+        (pairs,) = sweep.partitions
+        number = pairs.folds
+        diagonal = np.arange(number) * (number + 1)
+        with threads_for(reader.scores):
+            sweep.count(tick)
+            while True:
+                every = Attempts(sweep.genuine, sweep.edges, sweep.total)
+                own = [
+                    Attempts(sweep.genuine[pairs.pair == k], sweep.edges, pairs.counts[g, g])
+                    for g, k in enumerate(diagonal)
+                ]
+                chosen_bins = wanted_bins(rule, every)
+                own_bins = np.array([_bins_of(one, targets) for one in own])
+                if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
+                    break
+
+            keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
+            ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, tick, keep)
+        places = within(values, sweep.edges, chosen_bins)
+        every.look_into(values[places], weights[places])
+        for one, flags, k in zip(own, own_bins, diagonal, strict=True):
+            inside = np.flatnonzero(codes == k)
+            inside = inside[within(values[inside], sweep.edges, flags)]
+            one.look_into(values[inside], weights[inside])
+        chosen = choose(rule, every, chosen_bins)
+        threshold = chosen.threshold
+        genuine = np.array([one.genuine_attempts for one in own], dtype=np.int64)
+        rejected, accepted = genuine, np.zeros((number, number), dtype=np.int64)
+        if not math.isnan(threshold):  # which rejects all
+            rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
+            b = int(every.bin_of(threshold))
+            inside = places[is_accepted(values[places], threshold)]
+            inside = inside[sweep.edges.searchsorted(values[inside]) == b]
+            found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
+            accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
+        reader.note_failure_codes()
+        made = pairs.counts.sum(axis=-1)
+        return cls(reader.about, chosen, rejected, genuine, accepted, made, own)
+
+    @classmethod
+    def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
+        """Count attempts that are listed singly; `group` is the group of each subject."""
+        values, left, right = attempts.listed()
+        made = ~np.isnan(values)
+        values, left, right = values[made], left[made], right[made]
+        genuine, number = left == right, int(group.max()) + 1
+        pair = group[left] * number + group[right]
+
+        def by_pair(which: np.ndarray) -> np.ndarray:
+            return np.bincount(pair[which], minlength=number**2).reshape(number, number)
+
+        def parts() -> Iterator[Attempts]:
+            for g in range(number):
+                own = pair == g * (number + 1)
+                yield Attempts.listed(values[own & genuine], values[own & ~genuine])
+
+        every = Attempts.listed(values[genuine], values[~genuine])
+        chosen = choose(rule, every, wanted_bins(rule, every))
+        accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
+        attempts.reader.note_failure_codes()
+        return cls(
+            attempts.reader.about, chosen,
+            by_pair(genuine & ~accepted).diagonal(), by_pair(genuine).diagonal(),
+            by_pair(~genuine & accepted), by_pair(~genuine), list(parts()),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class _Needed:
@@ -149,59 +199,6 @@ class _Needed:
         return kept
 
 
-def count_groups(
-    reader: BlockReader,
-    groups: tuple[np.ndarray, np.ndarray],
-    rule: Rule,
-    targets: np.ndarray,
-    options: tuple[str, str],
-    tick: Tick | None,
-) -> GroupTally:
-    """Count a matrix by the groups of probes and gallery templates, numbered from 0.
-
-    `rule` holds its threshold, if it gives one, as a distance; `options` are templates and fusion.
-    """
-    sweep = FoldSweep(reader, *options, [groups], Groups)
-    (pairs,) = sweep.partitions
-    number = pairs.folds
-    diagonal = np.arange(number) * (number + 1)
-    with threads_for(reader.scores):
-        sweep.count(tick)
-        while True:
-            every = Attempts(sweep.genuine, sweep.edges, sweep.total)
-            own = [
-                Attempts(sweep.genuine[pairs.pair == k], sweep.edges, pairs.counts[g, g])
-                for g, k in enumerate(diagonal)
-            ]
-            chosen_bins = wanted_bins(rule, every)
-            own_bins = np.array([_bins_of(one, targets) for one in own])
-            if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
-                break
-
-        keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
-        ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, tick, keep)
-    places = within(values, sweep.edges, chosen_bins)
-    every.look_into(values[places], weights[places])
-    for one, flags, k in zip(own, own_bins, diagonal, strict=True):
-        inside = np.flatnonzero(codes == k)
-        inside = inside[within(values[inside], sweep.edges, flags)]
-        one.look_into(values[inside], weights[inside])
-    chosen = choose(rule, every, chosen_bins)
-    threshold = chosen.threshold
-    genuine = np.array([one.genuine_attempts for one in own], dtype=np.int64)
-    rejected, accepted = genuine, np.zeros((number, number), dtype=np.int64)
-    if not math.isnan(threshold):  # which rejects all
-        rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
-        b = int(every.bin_of(threshold))
-        inside = places[is_accepted(values[places], threshold)]
-        inside = inside[sweep.edges.searchsorted(values[inside]) == b]
-        found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
-        accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
-    reader.note_failure_codes()
-    made = pairs.counts.sum(axis=-1)
-    return GroupTally(reader.about, chosen, rejected, genuine, accepted, made, own)
-
-
 def _bins_of(attempts: Attempts, targets: np.ndarray) -> np.ndarray:
     """Return the bins that FAR targets need, as flags."""
     wanted = np.zeros(len(attempts.counts), dtype=bool)
@@ -209,30 +206,3 @@ def _bins_of(attempts: Attempts, targets: np.ndarray) -> np.ndarray:
         for target in targets.tolist():
             wanted |= attempts.up_to(attempts.bin_past(target))
     return wanted
-
-
-def count_listed(attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> GroupTally:
-    """Count attempts that are listed singly; `group` is the group of each subject."""
-    values, left, right = attempts.listed()
-    made = ~np.isnan(values)
-    values, left, right = values[made], left[made], right[made]
-    genuine, number = left == right, int(group.max()) + 1
-    pair = group[left] * number + group[right]
-
-    def by_pair(which: np.ndarray) -> np.ndarray:
-        return np.bincount(pair[which], minlength=number**2).reshape(number, number)
-
-    def parts() -> Iterator[Attempts]:
-        for g in range(number):
-            own = pair == g * (number + 1)
-            yield Attempts.listed(values[own & genuine], values[own & ~genuine])
-
-    every = Attempts.listed(values[genuine], values[~genuine])
-    chosen = choose(rule, every, wanted_bins(rule, every))
-    accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
-    attempts.reader.note_failure_codes()
-    return GroupTally(
-        attempts.reader.about, chosen,
-        by_pair(genuine & ~accepted).diagonal(), by_pair(genuine).diagonal(),
-        by_pair(~genuine & accepted), by_pair(~genuine), list(parts()),
-    )  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 
 from bioeval.base.engines import engine
 from bioeval.base.errors import MergeError
+from bioeval.kernels import count as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CELLS
@@ -52,6 +53,15 @@ class Extent:
 
     low: float = math.inf
     high: float = -math.inf
+
+    @classmethod
+    def of(cls, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> Extent:
+        """Return the extent of a block of rows, without those of each row's own subject."""
+        if not values.size:
+            return cls()
+        lows, highs = np.empty(len(values)), np.empty(len(values))
+        kernel.finite_range(values, mate_start, mate_stop, lows, highs)
+        return cls(float(lows.min()), float(highs.max()))
 
     def merge(self, other: Extent) -> Extent:
         """Return the extent of both."""
@@ -220,6 +230,20 @@ class InBlocks:
     def step(self) -> int:
         """Number of rows that are read together."""
         return self.reader.rows_per_block()
+
+    @staticmethod
+    def watched(reader: BlockReader, low: int, high: int) -> dict[str, ConcatenatedRows]:
+        """Return the findings of a reader about failure codes in rows ``low:high``."""
+        if reader.scores._streams:
+            return {}
+        watch, rows = reader.watch, slice(low, high)
+        found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
+        return {name: ConcatenatedRows.of(array) for name, array in found.items()}
+
+    def include_watched(self, found: dict[str, ConcatenatedRows]) -> None:
+        """Give the reader the sentinels that were seen in all rows."""
+        for name, joined in found.items():
+            setattr(self.reader.watch, name, joined.array())
 
 
 class BlockWork(InBlocks):

@@ -8,9 +8,10 @@ where the kept scores hold it, which is checked; any other point has bounds.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -41,17 +42,6 @@ from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
 from bioeval.tallies.verification_job import VerificationJob
 
 SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
-
-
-@dataclass(frozen=True, eq=False)
-class ImpostorSweep:
-    """The impostor scores of a job, to be swept several times."""
-
-    job: VerificationJob
-
-    def __call__(self) -> Iterator[ImpostorBlock]:
-        """Yield the scores."""
-        return self.job.sweep()
 
 
 def take_second_passes(second_passes: SecondPasses) -> None:
@@ -123,28 +113,28 @@ _Found = list[tuple[np.ndarray, np.ndarray]]
 @stage("finding operating points")
 def refine(
     tally: VerificationTally,
-    sweep: Sweep,
+    jobs: Sequence[VerificationJob],
     wanted: PointsWanted,
     *,
     symmetric: bool | None,
-    second_pass: SecondPass | None = None,
 ) -> VerificationPoints:
-    """Return the exact operating points of a tally, by further sweeps over its impostor scores."""
-    if tally.impostor.total <= FEW:
-        return FewScores(tally, sweep, wanted, symmetric).points()
-    finder = PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
+    """Return the exact operating points of a tally, by further sweeps over its impostor scores.
+
+    The jobs are those that counted it, or that count the same attempts; most often there is one.
+    """
+
+    def sweep() -> Iterator[ImpostorBlock]:
+        return itertools.chain.from_iterable(job.sweep() for job in jobs)
+
+    known = jobs[0].second_pass if len(jobs) == 1 else None
+    finder = PointFinder.of(tally, sweep, wanted, symmetric=symmetric, second_pass=known)
     while (another := finder.next_second_pass()) is not None:
-        take_second_pass(sweep, another)
+        if len(jobs) == 1:
+            take_second_passes([(jobs[0], another)])
+            continue
+        for block in sweep():
+            another.add(*block)
     return finder.points()
-
-
-def take_second_pass(sweep: Sweep, second_pass: SecondPass) -> None:
-    """Pass over all impostor scores of a sweep."""
-    if isinstance(sweep, ImpostorSweep):
-        take_second_passes([(sweep.job, second_pass)])
-        return
-    for block in sweep():
-        second_pass.add(*block)
 
 
 class PointFinder:
@@ -177,6 +167,21 @@ class PointFinder:
         self._moments: Moments | None = None
         if second_pass is not None and self._attempts.defined:
             self._take(second_pass)
+
+    @staticmethod
+    def of(
+        tally: VerificationTally,
+        sweep: Sweep,
+        wanted: PointsWanted,
+        *,
+        symmetric: bool | None,
+        second_pass: SecondPass | None,
+        few: bool | None = None,
+    ) -> PointFinder:
+        """Return a finder; of `few` impostor scores (by default by their number), with all."""
+        if tally.impostor.total <= FEW if few is None else few:
+            return FewScores(tally, sweep, wanted, symmetric)
+        return PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
 
     def next_second_pass(self) -> SecondPass | None:
         """Return the next second pass over all impostor scores; None if all is known.
@@ -357,14 +362,17 @@ class PointFinder:
         return attempts.curve(scores, fa)
 
 
-@dataclass
-class FewScores:
+class FewScores(PointFinder):
     """Finds the operating points of one tally from all its impostor scores, in order."""
 
-    tally: VerificationTally
-    sweep: Sweep
-    wanted: PointsWanted
-    symmetric: bool | None
+    def __init__(
+        self,
+        tally: VerificationTally,
+        sweep: Sweep,
+        wanted: PointsWanted,
+        symmetric: bool | None,
+    ):
+        self.tally, self.sweep, self.wanted, self.symmetric = tally, sweep, wanted, symmetric
 
     def next_second_pass(self) -> None:
         """Return None: no second pass is missing."""
@@ -397,9 +405,6 @@ class FewScores:
                     corners, pairs = attempts.corners(), attempts.pairs()
                     _add_every_score(points, corners, with_rows, attempts, pairs, moments)
             return points
-
-
-Finder = FewScores | PointFinder
 
 
 def _listed(tally: VerificationTally, blocks: list[ImpostorBlock]) -> Attempts:

@@ -34,8 +34,8 @@ RARE_TARGETS = (1e-5, 1e-6)
 COSTS = ((0.5, 1.0, 1.0),)
 
 
-def check_far_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
-    """Return FAR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
+def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
+    """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1]."""
     try:
         array = np.atleast_1d(require_numbers(name, targets))
     except DataError:
@@ -43,11 +43,6 @@ def check_far_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise DataError(f"{Argument(name)} is {targets!r}; expected rates in [0, 1]")
     return array
-
-
-def check_frr_targets(targets: Any) -> np.ndarray:
-    """Return FRR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
-    return check_far_targets(targets, "frr_targets")
 
 
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
@@ -75,6 +70,22 @@ def check_costs(costs: Any) -> np.ndarray:
             "genuine attempts in [0, 1] and costs of at least 0"
         )
     return array
+
+
+@dataclass
+class EqualError:
+    """The equal error rate, its threshold and its bracket; NaN where undefined."""
+
+    eer: float = np.nan
+    eer_threshold: float = np.nan
+    far_at_eer: float = np.nan
+    frr_at_eer: float = np.nan
+    eer_low: float = np.nan
+    eer_high: float = np.nan
+
+    def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
+        """Return the EER, its threshold and bracket as variables without dimensions."""
+        return point_variables(((x, getattr(self, x.name)) for x in EQUAL_ERROR), kind)
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,33 @@ class ErrorCurve:
         points = range(len(self.fa))
         return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
 
+    def equal_error(self) -> EqualError:
+        """Return the EER where FAR and FRR cross between two neighbouring points.
+
+        The value is interpolated; the threshold is the attainable neighbour with the smaller
+        ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of the Fingerprint
+        Verification Competition (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
+        """
+        one = self.first_crossed()
+        if one == 0 or one == len(self.fa):
+            return EqualError()
+        zero = one - 1
+        f0, r0, f1, r1 = self.far(zero), self.frr(zero), self.far(one), self.frr(one)
+        weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+        # Compare as integers over a common denominator, so that ties are exact.
+        (a0, b0), (a1, b1) = self.common(zero), self.common(one)
+        at = zero if max(a0, b0) <= max(a1, b1) else one
+        # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+        side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
+        return EqualError(
+            eer=f0 + weight * (f1 - f0),
+            eer_threshold=float(self.threshold[at]),
+            far_at_eer=self.far(at),
+            frr_at_eer=self.frr(at),
+            eer_low=min(side),
+            eer_high=max(side),
+        )
+
 
 def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
     """Whether FAR >= FRR, without rounding."""
@@ -138,22 +176,6 @@ def _number(x: float) -> float | int:
     return int(x) if isinstance(x, (int, np.integer)) else float(x)
 
 
-@dataclass
-class EqualError:
-    """The equal error rate, its threshold and its bracket; NaN where undefined."""
-
-    eer: float = np.nan
-    eer_threshold: float = np.nan
-    far_at_eer: float = np.nan
-    frr_at_eer: float = np.nan
-    eer_low: float = np.nan
-    eer_high: float = np.nan
-
-    def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
-        """Return the EER, its threshold and bracket as variables without dimensions."""
-        return point_variables(((x, getattr(self, x.name)) for x in EQUAL_ERROR), kind)
-
-
 def point_variables(
     values: Iterable[tuple[Scalar, float]], kind: str
 ) -> dict[str, tuple[tuple, float]]:
@@ -162,34 +184,6 @@ def point_variables(
         scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
         for scalar, value in values
     }
-
-
-def equal_error(curve: ErrorCurve) -> EqualError:
-    """Return the EER where FAR and FRR cross between two neighbouring points.
-
-    The value is interpolated; the threshold is the attainable neighbour with the smaller
-    ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of the Fingerprint
-    Verification Competition (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
-    """
-    one = curve.first_crossed()
-    if one == 0 or one == len(curve.fa):
-        return EqualError()
-    zero = one - 1
-    f0, r0, f1, r1 = curve.far(zero), curve.frr(zero), curve.far(one), curve.frr(one)
-    weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-    # Compare as integers over a common denominator, so that ties are exact.
-    (a0, b0), (a1, b1) = curve.common(zero), curve.common(one)
-    at = zero if max(a0, b0) <= max(a1, b1) else one
-    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-    side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
-    return EqualError(
-        eer=f0 + weight * (f1 - f0),
-        eer_threshold=float(curve.threshold[at]),
-        far_at_eer=curve.far(at),
-        frr_at_eer=curve.frr(at),
-        eer_low=min(side),
-        eer_high=max(side),
-    )
 
 
 def allowed_errors(target: float, attempts: int) -> int:

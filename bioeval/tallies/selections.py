@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,9 +43,8 @@ IndexSet = tuple[np.ndarray, np.ndarray]
 #: Rows of places, and where each row's own subject starts and stops.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-# Cells that are gathered before points are looked for, so that they stay in the cache; and cells of
-# a selection, and of a matrix that is put in order at once, at most.
-BATCH, CELLS, MOST = 1 << 19, 1 << 18, 1 << 24
+# Cells that are gathered before points are looked for, so that they stay in the cache.
+BATCH = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +76,19 @@ class OrderedScores:
     values: np.ndarray
     raw: np.ndarray
     both_ways: bool
+
+    #: Cells of a matrix that is put in order at once, at most.
+    MOST: ClassVar = 1 << 24
+
+    @staticmethod
+    def can_hold(scores: Scores) -> bool:
+        """Whether partitions of scores can be counted together: all of a matrix in memory."""
+        whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
+        left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
+        if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
+            return False
+        values = scores._codes.values.tolist()
+        return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
 
     @classmethod
     def of(cls, scores: Scores) -> OrderedScores:
@@ -116,6 +128,26 @@ class OrderedScores:
             return False
         some = sample_of(len(rows))
         return self.both_ways or same_both_ways(self.raw[np.ix_(rows[some], columns[some])])
+
+    def counts(
+        self,
+        sets: Sequence[IndexSet],
+        searches: IdentificationRules,
+        wanted: PointsWanted,
+        *,
+        square: bool,
+        tasks: Sequence[str],
+    ) -> Iterator[SelectionCounts]:
+        """Yield the counts of selections, some at a time; `tasks` are those with points."""
+        for batch in _batches(sets):
+            yield _Batch(self, batch, searches, square).counts(wanted, tasks)
+
+    def attempts(
+        self, sets: Sequence[IndexSet], searches: IdentificationRules
+    ) -> Iterator[SelectionAttempts]:
+        """Yield the attempts of each selection."""
+        for batch in _batches(sets):
+            yield from _Batch(self, batch, searches, square=False).attempts()
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,28 +215,6 @@ class SelectionAttempts:
     enrolled: np.ndarray
     subjects: int
     failed: int
-
-
-def count_index_sets(
-    ordered: OrderedScores,
-    sets: Sequence[IndexSet],
-    searches: IdentificationRules,
-    wanted: PointsWanted,
-    *,
-    square: bool,
-    tasks: Sequence[str],
-) -> Iterator[SelectionCounts]:
-    """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
-    for batch in _batches(sets):
-        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
-
-
-def attempts_of_index_sets(
-    ordered: OrderedScores, sets: Sequence[IndexSet], searches: IdentificationRules
-) -> Iterator[SelectionAttempts]:
-    """Yield the attempts of each selection."""
-    for batch in _batches(sets):
-        yield from _Batch(ordered, batch, searches, square=False).attempts()
 
 
 def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
@@ -531,13 +541,3 @@ def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.
 def _starts(sizes: np.ndarray) -> np.ndarray:
     """Return where each of several pieces begins, and where the last ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def is_plain(scores: Scores) -> bool:
-    """Whether partitions of scores can be counted together: all of a matrix in memory."""
-    whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
-    left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
-    if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
-        return False
-    values = scores._codes.values.tolist()
-    return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

@@ -49,7 +49,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import ConcatenatedRows, InBlocks, empty_facts, facts_of_rows
+from bioeval.tallies.parts import InBlocks, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.second_pass import (
     PointsWanted,
@@ -207,14 +207,14 @@ class SweepWork(InBlocks):
             "jobs": {str(i): job.counts(low, high) for i, job in enumerate(jobs)},
             "looks": {str(i): x.counts() for i, x in enumerate(second_passes) if x is not None},
             "complete": complete,
-            "watch": watched(reader, low, high),
+            "watch": self.watched(reader, low, high),
         }
 
     def include(self, found: dict[str, Any]) -> None:
         """Include the counts of all rows."""
         for i, job in enumerate(self.jobs):
             job.include_counts(found["jobs"][str(i)])
-        watch_found(self.reader, found["watch"])
+        self.include_watched(found["watch"])
         if self.estimate is None or not found["complete"]:
             return
         second_passes = [x and x.fresh() for x in self.estimate.second_passes]
@@ -231,21 +231,6 @@ def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
     if not found:
         refuse_engine()
     return found
-
-
-def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
-    """Return the findings of a reader about failure codes in rows ``low:high``."""
-    if reader.scores._streams:
-        return {}
-    watch, rows = reader.watch, slice(low, high)
-    found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
-    return {name: ConcatenatedRows.of(array) for name, array in found.items()}
-
-
-def watch_found(reader: BlockReader, found: dict[str, Any]) -> None:
-    """Give a reader the sentinels that were seen in all rows."""
-    for name, joined in found.items():
-        setattr(reader.watch, name, joined.array())
 
 
 def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from bioeval.tallies.threshold_search import Attempts
 
 #: Tasks with a threshold that a rule chooses.
 ThresholdTask = Literal["verification", "open_set"]
-THRESHOLD_TASKS: tuple[ThresholdTask, ...] = get_args(ThresholdTask)
 
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
@@ -68,6 +67,51 @@ class Rule:
             f"{self.name}={','.join(f'{x:g}' for x in self.values)}" if self.values else self.name
         )
 
+    @classmethod
+    def parse(cls, threshold: Any, what: str = "threshold") -> Rule:
+        """Return the rule that `threshold` is; `what` is its name in messages.
+
+        A number is a given threshold, in the units of the scores. A rule is its name, in any case,
+        with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
+        written ``0.1%`` or ``1/1000``.
+        """
+        if isinstance(threshold, cls):
+            return threshold
+        name, given = threshold, []
+        if isinstance(threshold, str):
+            name, equals, rest = threshold.partition("=")
+            given = rest.split(",") if equals else []
+            if not equals and is_number(threshold):
+                name, given = "fixed", [threshold]
+        elif isinstance(threshold, (tuple, list)) and threshold:
+            name, *given = threshold
+        elif _is_real(threshold):
+            name, given = "fixed", [threshold]
+        wrong = f"{subject(what)} is {threshold!r}"
+        if isinstance(name, str):
+            name = name.strip().lower()
+        if not isinstance(name, str) or name not in RULES:
+            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
+        read = rate_in if name in TARGETS else number_in
+        try:
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
+        except (TypeError, ValueError, ArithmeticError):
+            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}") from None
+        expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
+        if len(values) != expected:
+            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
+        if name in TARGETS and not 0 <= values[0] <= 1:
+            raise DataError(f"{wrong}; expected a rate in [0, 1]")
+        if name == "cost":
+            check_costs(values)
+        if name == "fixed" and math.isnan(values[0]):
+            raise DataError(
+                f"{subject(what)} is NaN; expected a number, in the units of the scores"
+            )
+        if name == "fixed" and not isinstance(given[0], str):
+            as_float64(what, given[0])
+        return cls("cost", (0.5, 1.0, 1.0)) if name == "hter" else cls(name, values)
+
     def as_distance(self, kind: str) -> Rule:
         """Return the rule with its given threshold, if any, as a distance."""
         if self.name != "fixed" or not larger_is_closer(kind):
@@ -79,53 +123,6 @@ class Rule:
         """A description of the chosen point."""
         values = map(per_cent, self.values) if self.name in TARGETS else self.values
         return _POINTS[self.name].format(*values)
-
-
-#: No threshold is chosen: of a part there are only operating points at its own thresholds.
-NO_RULE = Rule("none")
-
-
-def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
-    """Return the rule that `threshold` is; `what` is its name in messages.
-
-    A number is a given threshold, in the units of the scores. A rule is its name, in any case, with
-    its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be written
-    ``0.1%`` or ``1/1000``.
-    """
-    if isinstance(threshold, Rule):
-        return threshold
-    name, given = threshold, []
-    if isinstance(threshold, str):
-        name, equals, rest = threshold.partition("=")
-        given = rest.split(",") if equals else []
-        if not equals and is_number(threshold):
-            name, given = "fixed", [threshold]
-    elif isinstance(threshold, (tuple, list)) and threshold:
-        name, *given = threshold
-    elif _is_real(threshold):
-        name, given = "fixed", [threshold]
-    wrong = f"{subject(what)} is {threshold!r}"
-    if isinstance(name, str):
-        name = name.strip().lower()
-    if not isinstance(name, str) or name not in RULES:
-        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
-    read = rate_in if name in TARGETS else number_in
-    try:
-        values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
-    except (TypeError, ValueError, ArithmeticError):
-        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}") from None
-    expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
-    if len(values) != expected:
-        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
-    if name in TARGETS and not 0 <= values[0] <= 1:
-        raise DataError(f"{wrong}; expected a rate in [0, 1]")
-    if name == "cost":
-        check_costs(values)
-    if name == "fixed" and math.isnan(values[0]):
-        raise DataError(f"{subject(what)} is NaN; expected a number, in the units of the scores")
-    if name == "fixed" and not isinstance(given[0], str):
-        as_float64(what, given[0])
-    return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
 
 
 def _meant(threshold: Any) -> str:
@@ -189,13 +186,6 @@ class ChosenThreshold:
     threshold: float = np.nan
     defined: bool = False
 
-    def counts(self, attempts: Attempts) -> tuple[int, int]:
-        """Return the numbers of false accepts and false rejects among some attempts."""
-        if math.isnan(self.threshold):
-            return 0, attempts.genuine_attempts
-        accepted = attempts.false_accepts(self.threshold)
-        return int(accepted), int(attempts.false_rejects(self.threshold))
-
 
 def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     """Return, as flags, the bins of the training part that the choice of a threshold needs.
@@ -212,7 +202,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     elif rule.name == "frr" and attempts.defined:
         if (strictest := attempts.at_frr(rule.values[0])) is not None:
             wanted[0 if math.isnan(strictest) else attempts.bin_of(strictest)] = True
-    elif attempts.defined and rule != NO_RULE:
+    elif attempts.defined and rule.name != "none":
         return _cheap_bins(rule, attempts)
     return wanted
 
@@ -221,7 +211,7 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
     """Return the threshold of a rule; the scores of the :func:`wanted_bins` must be known."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
-    if not attempts.defined or rule == NO_RULE:
+    if not attempts.defined or rule.name == "none":
         return ChosenThreshold()
     if rule.name == "eer":
         return ChosenThreshold(attempts.equal_error().eer_threshold, True)

@@ -25,7 +25,6 @@ from bioeval.tallies.points import (
     ErrorCurve,
     allowed_errors,
     crossed,
-    equal_error,
     hull_equal_error,
     hull_of,
 )
@@ -203,6 +202,12 @@ class Attempts:
         stop = self.values.searchsorted(threshold, side="right")
         return self.below[b] + self.accepted[stop] - self.accepted[self.first_value(b)]
 
+    def errors_at(self, threshold: float) -> tuple[int, int]:
+        """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
+        if math.isnan(threshold):
+            return 0, self.genuine_attempts
+        return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
+
     # -- bins
 
     def bin_of(self, values: Any) -> Any:
@@ -302,7 +307,7 @@ class Attempts:
         first = self.genuine.searchsorted(near[0], side="right") if i else 0
         last = self.genuine.searchsorted(near[-1] if i < stop else self.edges[b], side="right")
         points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
-        return equal_error(self.curve(points, reject_all=i == 0))
+        return self.curve(points, reject_all=i == 0).equal_error()
 
     def corners(self, wanted: np.ndarray | None = None) -> ErrorCurve:
         """Return reject-all and the points at genuine scores: only they can have the least cost.

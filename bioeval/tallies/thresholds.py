@@ -16,7 +16,7 @@ from bioeval.base.arguments import as_float64, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.cells import cell_of
+from bioeval.tallies.cells import cell_exponent, cell_of
 
 DEFAULT_COUNT = 1000
 
@@ -112,8 +112,12 @@ def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarr
     return np.minimum(grid, sys.float_info.max)
 
 
-def linear_grid(low: float, high: float, count: int) -> np.ndarray:
-    """Return `count` thresholds evenly spaced from the smallest to the largest finite score."""
+def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
+    """Return thresholds evenly spaced from the smallest to the largest finite score.
+
+    Without a `count`, as many as by default.
+    """
+    count = DEFAULT_COUNT if count is None else count
     if not low <= high:
         return np.empty(0)
     # Halves, whose difference is finite, only where the range is not.
@@ -121,6 +125,21 @@ def linear_grid(low: float, high: float, count: int) -> np.ndarray:
     grid = np.linspace(half * low, half * high, count) / half
     grid[-1] = high
     return np.unique(grid)
+
+
+def grid_over(
+    low: float, high: float, *infinite: bool, given: int | None, count: int | None = None
+) -> np.ndarray:
+    """Return a given number of evenly spaced thresholds over a range, or about `count` of a grid.
+
+    `infinite` says whether -inf and +inf are scores.
+    """
+    if given is None:
+        exponent = cell_exponent(low, high) if low <= high else 0
+        grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
+    else:
+        grid = linear_grid(low, high, given)
+    return with_infinities(grid, *infinite)
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:

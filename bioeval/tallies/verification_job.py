@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -25,22 +25,20 @@ from bioeval.tallies.counters import (
     extent_of,
     gather,
     gather_claims,
+    impostor_scores,
 )
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.thresholds import (
     check_thresholds,
-    linear_grid,
+    grid_over,
     require_values,
     to_internal,
-    with_infinities,
 )
 
 Templates = Literal["single", "multi"]
-TEMPLATES: tuple[Templates, ...] = get_args(Templates)
 UnenrolledClaims = Literal["raise", "skip"]
-UNENROLLED_CLAIMS: tuple[UnenrolledClaims, ...] = get_args(UnenrolledClaims)
 
 
 class VerificationJob:
@@ -64,8 +62,8 @@ class VerificationJob:
         unenrolled_claims: str = "raise",
         attempts: str | None = None,
     ):
-        require_choice("templates", templates, TEMPLATES)
-        require_choice("unenrolled_claims", unenrolled_claims, UNENROLLED_CLAIMS)
+        require_choice("templates", templates, Templates)
+        require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         parse_fusion(fusion)
         scores = reader.scores
         require_values(scores, "verification")
@@ -152,7 +150,7 @@ class VerificationJob:
             low, high, *infinite = extent_among(every)
         else:
             low, high, *infinite = extent_of(reader, self._rows_of_block)
-        return with_infinities(linear_grid(low, high, number), *infinite)
+        return grid_over(low, high, *infinite, given=number)
 
     def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
         return _rows_of(*self.of_block(block))
@@ -273,6 +271,10 @@ class VerificationJob:
             return
         for block in self.reader:
             yield from self.impostors(block)
+
+    def impostor_scores(self) -> np.ndarray:
+        """Return all impostor scores, listed in a separate sweep."""
+        return np.concatenate([np.empty(0), *map(impostor_scores, self.sweep())])
 
 
 def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:

@@ -231,7 +231,7 @@ def test_forced_misses_have_bounds():
 def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):
     from bioeval.studies.sites import protocol_tally as tallying
 
-    monkeypatch.setattr(tallying, "KEPT_MERGED", 2500)
+    monkeypatch.setattr(tallying, "MOST_KEPT", 2500)
     scores = many()
     whole = be.evaluate(scores)
     found = counted(scores, 2500, 1, 4, saved)

@@ -12,7 +12,7 @@ import pytest
 import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.explain.explain import step_by_step
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule
 
 KINDS = ("distance", "similarity")
 
@@ -125,7 +125,7 @@ def test_every_function_refuses_in_the_same_words(name, given):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_ways_to_write_a_rule_are_equal(rule):
-    assert len({parse_rule(text) for text in RULES[rule]}) == 1
+    assert len({Rule.parse(text) for text in RULES[rule]}) == 1
 
 
 @pytest.mark.parametrize(
@@ -133,19 +133,19 @@ def test_ways_to_write_a_rule_are_equal(rule):
     [("0.7%", 0.007), ("1/3", 1 / 3), ("1e-5", 1e-5), ("1e-3 %", 1e-5), ("100%", 1)],
 )
 def test_a_rate_is_read_to_the_last_bit(text, rate):
-    assert parse_rule(f"far={text}").values == (rate,)
+    assert Rule.parse(f"far={text}").values == (rate,)
 
 
 @pytest.mark.parametrize("text", ["far=101%", "far=-1/10", "frr=1.5", "far=nan"])
 def test_a_rate_is_from_0_to_1(text):
     with pytest.raises(be.DataError, match=r"expected a rate in \[0, 1\]"):
-        parse_rule(text)
+        Rule.parse(text)
 
 
 @pytest.mark.parametrize("text", ["far=1/0", "far=1e999999999%", "far=%", "far=1/2/3", "1e400"])
 def test_what_is_no_number_is_refused(text):
     with pytest.raises(be.DataError, match="expected a number, eer"):
-        parse_rule(text)
+        Rule.parse(text)
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def drawn_by(scores, interval, grid, **options):
     (tally,) = run_jobs(reader, [job], None)
     tally.points = refine(
         tally,
-        lambda: job.sweep(),
+        [job],
         PointsWanted(
             np.array(TARGETS), check_costs(COSTS), every_score=True, frr_targets=np.array(TARGETS)
         ),
@@ -180,7 +180,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
     scores = be.simulate(30, 4, random_state=5, within=0.9)
     interval = few(number=60)
     sparse = drawn_by(scores, interval, [3.0])
-    monkeypatch.setattr(by_subject, "EXACT", 1 << 20)
+    monkeypatch.setattr(by_subject.SubjectAttempts, "EXACT", 1 << 20)
     exact = drawn_by(scores, interval, [3.0])
     assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.values.items():

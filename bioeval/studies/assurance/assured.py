@@ -54,9 +54,7 @@ from bioeval.studies.assurance.promise import (
     shares_to_settle,
 )
 from bioeval.studies.assurance.words import threshold_to_install
-from bioeval.tallies.by_subject import knows_people
-from bioeval.tallies.thresholds import require_values, to_internal, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Templates, require_values, to_internal, to_user
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
@@ -373,7 +371,7 @@ def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
 
 def require_named_people(scores: Scores, what: str) -> None:
     """Raise :class:`DataError` unless the people of all attempts are known."""
-    if knows_people(scores):
+    if scores._knows_subjects:
         return
     how = "give labels of probes and gallery"
     if are_pairs(scores):

@@ -16,12 +16,16 @@ from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.bootstrap import subject_weights, weighted_shares
 from bioeval.studies.assurance.promise import PeopleMeans
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
-from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    CellCounts,
+    ConcatenatedRows,
+    PairCounts,
+    SecondPass,
+    SubjectAttempts,
+    VerificationJob,
+    counts_of,
+    run_jobs,
+)
 
 OVERLAPPING = (
     "some people are on both sides and others on one, so the pairs of people are not a uniform "
@@ -179,7 +183,7 @@ class PairShares(AttainableThresholds):
         self.sides = [np.flatnonzero(known)]
         self.independent = n // 2
         if are_pairs(scores):
-            codes = codes_of_pairs(scores)
+            codes = scores._agreeing_codes
             once = np.bincount(codes.probe, minlength=len(codes.values))
             other = codes.gallery[codes.gallery != codes.probe]
             once += np.bincount(other, minlength=len(codes.values))

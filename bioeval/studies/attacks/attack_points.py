@@ -39,23 +39,25 @@ from bioeval.stats.verification import error_columns, frr_columns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counters import CellCounter, ImpostorBlock
-from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.point_search import (
-    FEW,
-    FewScores,
-    Finder,
-    ImpostorSweep,
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Attempts,
+    CellCounter,
+    CellCounts,
+    EqualError,
+    ImpostorBlock,
+    Pilot,
     PointFinder,
+    PointsWanted,
+    Rule,
+    SecondPass,
+    SubjectAttempts,
+    VerificationJob,
+    VerificationPoints,
+    VerificationTally,
+    run_jobs,
     take_second_passes,
 )
-from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
-from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +102,16 @@ class CountedBonaFide:
         wanted: PointsWanted,
         kept: SecondPass | None,
         *more: ImpostorBlock,
-    ) -> Finder:
+    ) -> PointFinder:
         """Return what finds points among these scores and more, from those that were kept on."""
-        if tally.impostor.total <= FEW or not self.tally.impostor.total:  # `more` is all there is
-            return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
-        return PointFinder(tally, wanted, symmetric=None, second_pass=kept)
+        return PointFinder.of(
+            tally,
+            lambda: [*self.sweep(), *more],
+            wanted,
+            symmetric=None,
+            second_pass=kept,
+            few=None if self.tally.impostor.total else True,  # `more` is all there is
+        )
 
 
 def count_bona_fide(
@@ -132,7 +139,7 @@ def count_bona_fide(
     job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
     (tally,) = run_jobs(reader, [job], progress)
-    sweep: Any = ImpostorSweep(job)
+    sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)

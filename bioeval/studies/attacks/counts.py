@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,7 @@ from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
-from bioeval.tallies.threshold_rules import is_number, rate_in
+from bioeval.tallies import EqualError, ErrorCurve, per_cent, rate_in
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
@@ -92,7 +92,7 @@ class Presentations:
     @cached_property
     def d_eer(self) -> EqualError:
         """The crossing of APCER and BPCER."""
-        return equal_error(self.points)
+        return self.points.equal_error()
 
     def at_apcer(self, target: float) -> int | None:
         """Return the loosest point with APCER at most `target`; None if APCER is not defined."""
@@ -127,8 +127,9 @@ class DetectionRule:
         if isinstance(threshold, str):
             name, equals, rest = threshold.partition("=")
             name, value = name.strip().casefold(), rest if equals else None
-            if not equals and is_number(threshold):
-                name, value = "fixed", float(threshold)
+            if not equals:
+                with contextlib.suppress(ValueError):
+                    name, value = "fixed", float(threshold)
         elif isinstance(threshold, (tuple, list)) and len(threshold) == 2:
             name, value = threshold
         elif np.ndim(threshold) == 0 and np.asarray(threshold).dtype.kind in "iuf":

@@ -44,17 +44,17 @@ from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.counts import RateBootstrap
 from bioeval.studies.attacks.words import thresholds_in_one_precision
-from bioeval.tallies.by_subject import SubjectAttempts, knows_people
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Rule,
+    SubjectAttempts,
+    VerificationJob,
+    check_targets,
     check_thresholds,
     linear_grid,
     require_values,
     to_user,
 )
-from bioeval.tallies.verification_job import VerificationJob
 
 _FEW = 10  # contributors; fewer are warned of
 
@@ -171,7 +171,7 @@ def morphing(
     array([0. , 0.5, 1. ])
     """
     systems, single = _systems(scores)
-    given, targets = check_thresholds(thresholds), check_far_targets(far_targets)
+    given, targets = check_thresholds(thresholds), check_targets(far_targets)
     if interval is not None:
         require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -201,7 +201,7 @@ def morphing(
     chosen_on = ""
     if at:
         every = threshold.values() if isinstance(threshold, Mapping) else [threshold]
-        fixed = all(parse_rule(x).name == "fixed" for x in every)
+        fixed = all(Rule.parse(x).name == "fixed" for x in every)
         chosen_on = "given" if fixed else "bona fide attempts of each system"
         potential = _potential(found, [at[x] for x in systems])
         made["map"] = ("attempts", "systems"), potential
@@ -333,7 +333,7 @@ def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
     every = np.concatenate([x for one in found for morph in one.distances for x in morph])
     finite = to_user(every[np.isfinite(every)], found[0].scores.kind)
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    return np.unique(linear_grid(low, high, DEFAULT_COUNT if number is None else number))
+    return np.unique(linear_grid(low, high, number))
 
 
 def _used(
@@ -347,7 +347,7 @@ def _used(
     for system, scores in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no threshold of the system {system!r}")
-        rule = parse_rule(by_system[system])
+        rule = Rule.parse(by_system[system])
         if rule.name == "fixed":
             found[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
@@ -402,10 +402,11 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
-    if bona_fide is not None and ds is not None and options is not None and knows_people(bona_fide):
+    whose = bona_fide if bona_fide is not None and bona_fide._knows_subjects else None
+    if whose is not None and ds is not None and options is not None:
         from bioeval.studies.attacks.intervals import relative_morph_limits
 
-        genuine, at = _genuine(bona_fide), np.concatenate(places[:2])
+        genuine, at = _genuine(whose), np.concatenate(places[:2])
         frr = np.concatenate([ds["frr"].values, ds["frr_at_far"].values])
         for name, values in (("rmmr", every), ("rmmr_prod", product)):
             shown = values[: len(at)].astype(np.float64)

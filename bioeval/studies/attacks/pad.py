@@ -50,14 +50,7 @@ from bioeval.studies.attacks.counts import (
 )
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.studies.attacks.words import thresholds_in_one_precision
-from bioeval.tallies.points import per_cent
-from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
-    check_thresholds,
-    linear_grid,
-    to_internal,
-    to_user,
-)
+from bioeval.tallies import check_thresholds, linear_grid, per_cent, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -346,7 +339,7 @@ def _grid(
     every = to_user(data.distances, kind)
     finite = every[np.isfinite(every)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    grid = linear_grid(low, high, DEFAULT_COUNT if given is None else given)
+    grid = linear_grid(low, high, given)
     if given is None:
         more = to_user(np.array(points, dtype=np.float64), kind)
         grid = np.concatenate([grid, more[np.isfinite(more)]])

@@ -47,8 +47,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Templates, to_user
 
 CALIBRATION = {
     **picked(SCALARS, "cllr", "min_cllr"),

@@ -17,10 +17,8 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies import ThresholdCounter, VerificationJob, guide_to
 from bioeval.tallies.points import hull_of
-from bioeval.tallies.threshold_search import distinct
-from bioeval.tallies.verification_job import VerificationJob
 
 LOG2 = float(np.log(2.0))
 
@@ -154,7 +152,7 @@ def count_for_calibration(
         for own, _ in job.attempts(reader):
             found.append(own)
         genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
-        distances = distinct(genuine)
+        distances = np.unique(genuine)
         extra = np.empty(0) if wanted is None else wanted
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
         counter = ThresholdCounter(thresholds)

@@ -12,7 +12,7 @@ from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, as_row, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.calibration.kernel import logistic_sums
-from bioeval.tallies.thresholds import require_values
+from bioeval.tallies import require_values
 
 
 @dataclass(frozen=True)

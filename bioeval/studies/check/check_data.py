@@ -35,7 +35,7 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.tallies.points import check_far_targets
+from bioeval.tallies import check_targets
 
 
 @leaves_out_attacks
@@ -104,7 +104,7 @@ def check_data(
     labels = partial(
         label_checks,
         scores,
-        check_far_targets(targets).tolist(),
+        check_targets(targets).tolist(),
         convention=card.reid is not None or card.gom is not None,
     )
     findings = _findings(scores, labels, read_scores, progress)

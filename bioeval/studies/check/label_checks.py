@@ -36,7 +36,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, listed
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 
 # Labels that stand for no person, in lower case.
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}

@@ -102,7 +102,7 @@ def command(
     ]
     with progress_shown() as stages:
         from bioeval.studies.compare.compare import compare
-        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.tallies import FAR_TARGETS
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 

@@ -49,11 +49,8 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
-from bioeval.tallies.by_subject import require_people
+from bioeval.tallies import FAR_TARGETS, RankUnit, Templates, Ties, check_targets, require_people
 from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_job import RankUnit, Ties
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
-from bioeval.tallies.verification_job import Templates
 
 COMPARISON = {
     "value_a": Name("value of the first system"),
@@ -219,7 +216,7 @@ def compare(
     b = numbered_as(a, b)
     for scores in (a, b):
         require_people(scores)
-    targets, at_frr = check_far_targets(far_targets), check_frr_targets(frr_targets)
+    targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = with_jackknife(interval)
     measures: list[PairedMeasure] = []

@@ -19,7 +19,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies import SubjectAttempts
 
 _SEED = np.random.SeedSequence(0x4F52444552)
 

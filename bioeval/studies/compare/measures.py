@@ -35,14 +35,17 @@ from bioeval.studies.lists.results import reid_of_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.point_search import ImpostorSweep, refine
-from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    IdentificationJob,
+    PointsWanted,
+    SubjectAttempts,
+    VerificationJob,
+    VerificationPoints,
+    is_symmetric,
+    per_cent,
+    refine,
+    run_jobs,
+)
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100
@@ -126,7 +129,7 @@ class ComparedSystem:
             self.verification = VerificationJob(
                 self.reader, templates=options.templates, fusion=options.fusion
             )
-            wanted = PointsWanted(targets, check_costs(()), True, frr_targets=frr_targets)
+            wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
             self.verification.wanted = wanted
             jobs.append(self.verification)
         self.identifies = not are_pairs(scores)
@@ -139,13 +142,8 @@ class ComparedSystem:
         self.tallies = run_jobs(self.reader, jobs, progress)
         if (job := self.verification) is not None:
             with threads_for(scores):
-                self.tallies[0].points = refine(
-                    self.tallies[0],
-                    ImpostorSweep(job),
-                    wanted,
-                    symmetric=False,
-                    second_pass=job.second_pass,
-                )
+                first = self.tallies[0]
+                first.points = refine(first, [job], wanted, symmetric=False)
 
     @property
     def details(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bioeval.base import POINTS_OF, counted, renamed
 from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, mean_text, plain_table, warned
 from bioeval.views.tables.sections import fusion_in_words

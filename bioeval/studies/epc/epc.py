@@ -50,13 +50,18 @@ from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fi
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted
 from bioeval.studies.attacks.words import thresholds_in_one_precision
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.point_search import refine, take_second_passes
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+from bioeval.tallies import (
+    Attempts,
+    PointsWanted,
+    Templates,
+    VerificationJob,
+    VerificationTally,
+    refine,
+    require_values,
+    run_jobs,
+    take_second_passes,
+    to_user,
+)
 
 EPC: dict[str, Name] = {
     "threshold": Name(
@@ -134,7 +139,7 @@ def epc(
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     readers = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
@@ -147,13 +152,7 @@ def epc(
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
     (made,) = run_jobs(readers[0], [job], progress)
     with threads_for(dev):
-        points = refine(
-            made,
-            job.sweep,
-            job.wanted,
-            symmetric=False,
-            second_pass=job.second_pass,
-        )
+        points = refine(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)
@@ -290,6 +289,9 @@ def epc_blocks(found: Found) -> Iterator[Block]:
 Criterion = Literal["eer", "wer"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
+# How much worse a threshold may seem, for rounding.
+SLACK = 1e-9
+
 _WEIGHED = "(1 - omega) FAR + omega IAPAR"
 _NUMBERS = ("genuine_attempts", "impostor_attempts", "attack_attempts")
 _OF_ATTACKS = {"attack_attempts": Name("attack attempts", "attempts")}
@@ -379,7 +381,7 @@ def epsc(
     chosen = require_increasing_proportions("omegas", ALPHAS if omegas is None else omegas)
     weight = Fraction(repr(require_number("beta", beta, low=0.0, high=1.0)))
     require_choice("criterion", criterion, CRITERIA)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     for scores in (dev, test):
         require_scores(scores)
@@ -508,7 +510,7 @@ class _Search:
                 if weights[1]:
                     wanted |= attempts.up_to(self._crossing_bin(attempts, *weights))
             return wanted
-        scores = distinct(self.genuine.astype(np.float64))
+        scores = np.unique(self.genuine.astype(np.float64))
         cheap = np.zeros(len(scores), dtype=bool)
         bins = attempts.bin_of(scores)
         fr, _, ia = self._errors(attempts, scores)
@@ -525,7 +527,7 @@ class _Search:
 
     def _least(self, attempts: Attempts, a: int, b: int, c: int) -> float:
         """Return the threshold with the least weighted errors: a genuine score, or reject-all."""
-        cheap = distinct(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
+        cheap = np.unique(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
         errors = self._errors(attempts, cheap)
         cost = float(a) * errors[0] + float(b) * errors[1] + float(c) * errors[2]
         near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))

@@ -54,12 +54,8 @@ from bioeval.studies.explain.results import (
     amount_text,
     total,
 )
+from bioeval.tallies import IdentificationJob, Rule, VerificationJob, run_jobs, to_user
 from bioeval.tallies.counts import role_of
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.plots import RowWalkDisplay
@@ -474,7 +470,7 @@ class RowExplainer:
         """Return the threshold as a distance (None without one), and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
-        rule = parse_rule("eer" if threshold is None else threshold)
+        rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
         verification = [job for job in self.jobs.values() if isinstance(job, VerificationJob)]

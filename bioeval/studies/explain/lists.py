@@ -31,7 +31,7 @@ from bioeval.studies.explain.results import (
 )
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import Lists, RowReader
-from bioeval.tallies.identification_job import place_weights
+from bioeval.tallies import place_weights
 
 ITSELF = "the probe itself: a template is never compared with itself"
 

@@ -75,13 +75,17 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
-from bioeval.tallies.by_subject import require_people
+from bioeval.tallies import (
+    FAR_TARGETS,
+    PlainTies,
+    RankUnit,
+    Rule,
+    Templates,
+    check_targets,
+    require_people,
+    require_values,
+)
 from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_job import PlainTies, RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
-from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import Templates
 
 
 @leaves_out_attacks
@@ -258,8 +262,8 @@ def cross_evaluate(
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
-    rule = NO_RULE if threshold is None else parse_rule(threshold)
-    at_frr = check_frr_targets(frr_targets)
+    rule = Rule("none") if threshold is None else Rule.parse(threshold)
+    at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
     options = FoldOptions(
@@ -272,7 +276,7 @@ def cross_evaluate(
         ties=ties,
         impostors=impostors,
         interval=interval,
-        far_targets=None if far_targets is None else check_far_targets(far_targets),
+        far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
@@ -428,7 +432,7 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
     """Record why the rates of seen and of unseen subjects may differ if there are both."""
     if "frr_seen" not in made:
         return
-    chosen = options.rule.name not in ("fixed", NO_RULE.name)
+    chosen = options.rule.name not in ("fixed", "none")
     fitted = [] if estimator is None else [type(estimator).__name__]
     fitted += ["the threshold"] * chosen
     parts = " and ".join(fitted) or "nothing"
@@ -463,7 +467,7 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise if an experiment chooses a threshold and has no part to choose it on."""
-    if options.task != "closed_set" and options.rule == NO_RULE:
+    if options.task != "closed_set" and options.rule.name == "none":
         if options.far_targets is None or options.interval in BOOTSTRAPS:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give "
@@ -595,7 +599,7 @@ def evaluate_folds(
         )
     uncertainty = section_of(card, "uncertainty")
     threshold = section_of(card, "threshold")
-    rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
+    rule = Rule("none") if threshold.rule == "none" else Rule.parse(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
@@ -607,7 +611,7 @@ def evaluate_folds(
         rule=rule,
         ranks=parse_ranks(card.report.ranks),
         interval=uncertainty.interval,
-        far_targets=check_far_targets(far_targets),
+        far_targets=check_targets(far_targets),
     )
     drawn = card.claims
     claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
@@ -622,7 +626,7 @@ def evaluate_folds(
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification", templates=templates, fusion=card.verification.fusion,
                 claims=claims, assurance=assurance, attacks=attacks,
-                frr_targets=check_frr_targets(frr_targets),
+                frr_targets=check_targets(frr_targets, "frr_targets"),
             )  # fmt: skip
             if attacks is not None:
                 require_attacks(nodes[f"folds/verification/{templates}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,20 +50,18 @@ from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.fold_counts import FoldSweep, Subset
-from bioeval.tallies.judged import (
+from bioeval.tallies import (
+    Attempts,
+    FoldSweep,
+    IndexSet,
     Judged,
-    counted_at,
-    judge_all,
-    judge_folds,
-    judge_listed,
-    judge_two,
+    Rule,
+    SubjectAttempts,
+    Subset,
+    ThresholdCounter,
+    VerificationJob,
+    run_jobs,
 )
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.threshold_rules import ChosenThreshold
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
 
 
 def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[AttackedScores, Any]:
@@ -225,7 +224,7 @@ def _verify_matrix(
         codes = [(coded[x][0][sides.probe], coded[x][0][sides.gallery]) for x in some]
         sweep = FoldSweep(reader, options.templates, options.fusion, codes)
         parts = [coded[x][1] for x in some]
-        judged |= zip(some, judge_folds(sweep, options.distance_rule, parts, tick), strict=True)
+        judged |= zip(some, Judged.of_folds(sweep, options.distance_rule, parts, tick), strict=True)
     for repeat in apart:
         splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
         parts_of = (map(FoldSide, sides.views(split)) for split in splits)
@@ -282,7 +281,7 @@ def _verify_pairs(
     if not options.on_all:
         return Evaluated(found, None)
     every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
-    return Evaluated(found, judge_listed(every, every, options.distance_rule))
+    return Evaluated(found, Judged.of_listed(every, every, options.distance_rule))
 
 
 def fold_of_pairs(
@@ -367,7 +366,9 @@ def _verified(
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
             unenrolled_probes = part.unenrolled_probes
-            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
+            made.counts[f"{prefix}fa_unenrolled"] = unenrolled_probes.errors_at(
+                judged.chosen.threshold
+            )[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
     if test.seen is not None:
         if test.seen.listed:
@@ -391,7 +392,7 @@ def _identified(
     if closed:
         made = Fold(np.inf, True, {}, *sizes)
     else:
-        judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
+        judged = Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
         made = Fold.of_judged(judged, *sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
@@ -409,7 +410,7 @@ def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
     counts: dict[str, int] = {}
     found = []
     for attempts in (seen, judged.test):
-        errors = judged.chosen.counts(attempts) if judged.chosen.defined else (0, 0)
+        errors = attempts.errors_at(judged.chosen.threshold) if judged.chosen.defined else (0, 0)
         found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
     names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
     for name, one, every in zip(names, *found, strict=True):
@@ -421,7 +422,7 @@ def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged
     """Choose a threshold of verification on one part, and count both parts at it."""
     rule = options.distance_rule
     if train.listed and test.listed:
-        return judge_listed(train.attempts(options), test.attempts(options), rule)
+        return Judged.of_listed(train.attempts(options), test.attempts(options), rule)
     args = rule, options.templates, options.fusion
     if train.scores is not None and test.scores is not None:
         return judge_two(train.scores, test.scores, *args)
@@ -429,8 +430,38 @@ def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged
     assert only is not None  # neither part is too large to be listed where it is empty
     both = judge_all(only, *args)
     if train.scores is None:
-        return judge_listed(NOTHING, both.test, rule)
+        return Judged.of_listed(NOTHING, both.test, rule)
     return Judged(both.chosen, both.train, NOTHING)
+
+
+def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
+    """Choose a threshold on all scores and count them at it."""
+    probe, gallery = (np.zeros(n, dtype=np.int64) for n in scores.shape)
+    sweep = FoldSweep(BlockReader(scores), templates, fusion, [(probe, gallery)])
+    return Judged.of_folds(sweep, rule, [[(Subset(0), Subset(0))]])[0][0]
+
+
+def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
+    """Choose a threshold on some scores and count others at it.
+
+    For parts that one sweep cannot tell apart: of systems that are trained anew for each fold,
+    and of subjects who are in both parts and fused there.
+    """
+    judged = judge_all(train, rule, templates, fusion)
+    return replace(judged, test=counted_at(judged.chosen.threshold, test, templates, fusion))
+
+
+def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
+    """Return the numbers of attempts and errors of some scores at one threshold."""
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
+    (tally,) = run_jobs(reader, [job])
+    assert tally.given is not None
+    edges = np.append(tally.given.thresholds, np.inf)
+    found = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
+    found.look_into(edges[:1], tally.given.counts[:1])
+    return found
 
 
 class TrainedSystem:
@@ -668,7 +699,7 @@ def _counts(
         fa = fr = genuine = impostor = 0
         if part is not None and not found.reason:
             attempts = counted_at(found.threshold, part, templates, fusion)
-            fa, fr = ChosenThreshold(found.threshold, True).counts(attempts)
+            fa, fr = attempts.errors_at(found.threshold)
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
         counts |= {f"{prefix}fa": fa, f"{prefix}fr": fr, f"{prefix}ga": genuine - fr,
                    f"{prefix}gr": impostor - fa, f"{prefix}genuine_attempts": genuine,

@@ -20,7 +20,7 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.limits import by_subject, few_people
 from bioeval.stats.options import IntervalOptions, check_confidence
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
+from bioeval.tallies import PairCounts, SubjectAttempts
 
 
 @dataclass(frozen=True)

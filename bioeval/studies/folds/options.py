@@ -23,10 +23,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.tallies import PlainTies, Rule, Templates, ThresholdTask
 from bioeval.tallies.counts import ImpostorProbes, role_of
-from bioeval.tallies.identification_job import PLAIN_TIES
-from bioeval.tallies.threshold_rules import Rule, ThresholdTask
-from bioeval.tallies.verification_job import TEMPLATES
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
@@ -103,8 +101,8 @@ class FoldOptions:
                 "partition, and be.show its mean and standard deviation"
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
-        require_choice("templates", self.templates, TEMPLATES)
-        require_choice("ties", self.ties, PLAIN_TIES)
+        require_choice("templates", self.templates, Templates)
+        require_choice("ties", self.ties, PlainTies)
         parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
         if len(self.frr_targets) and self.task != "verification":

@@ -18,24 +18,24 @@ from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.tallies.counters import ImpostorBlock, gather
-from bioeval.tallies.counts import IdentificationTally, of_role, role_of
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
-from bioeval.tallies.point_search import ImpostorSweep, refine
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.selections import (
-    MOST,
+from bioeval.tallies import (
+    Attempts,
+    ConcatenatedRows,
+    IdentificationJob,
     IdentificationRules,
+    IdentificationTally,
+    ImpostorBlock,
     IndexSet,
     OrderedScores,
+    PointsWanted,
     SelectionAttempts,
-    attempts_of_index_sets,
-    is_plain,
+    VerificationJob,
+    counts_of,
+    gather,
+    refine,
+    run_jobs,
 )
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.counts import of_role, role_of
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
 # rows and columns of the parts that are looked at together.
@@ -56,7 +56,8 @@ def counted_parts(
     its scores in order takes about as long.
     """
     rules = _rules(tasks)
-    if rules is None or math.prod(scores.shape) > MOST or not is_plain(scores):
+    too_large = math.prod(scores.shape) > OrderedScores.MOST
+    if rules is None or too_large or not OrderedScores.can_hold(scores):
         yield from ((place, part, None) for place, part in parts)
         return
     some: list[tuple[Place, IndexSet]] = []
@@ -123,7 +124,7 @@ def _attempts(
             ordered = OrderedScores.of(scores.select(*used))
     except DataError:  # raised again where the parts are read
         return
-    yield from attempts_of_index_sets(ordered, places, rules)
+    yield from ordered.attempts(places, rules)
 
 
 #: Scores of all attempts: genuine ones, impostor ones, and those of claims by probes who are not
@@ -343,8 +344,7 @@ class FoldSide:
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
             (tally,) = run_jobs(self.reader, [job])
             with threads_for(self.scores):
-                sweep, second_pass = ImpostorSweep(job), job.second_pass
-                found = refine(tally, sweep, job.wanted, symmetric=None, second_pass=second_pass)
+                found = refine(tally, [job], job.wanted, symmetric=None)
             points = {"eer": found.equal_error.eer, "auc": found.auc}
             points |= {"frr_at_far": found.frr_at_far, "far_at_frr": found.far_at_frr}
         return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}
@@ -375,7 +375,7 @@ class FoldSide:
             )  # fmt: skip
         tally = self._ranked(options.rank_unit, options.fusion)
         chosen = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = rank_weights(tally, chosen, ties or options.ties)
+        probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
         other = tally.other[tally.impostor_probes(options.impostors)] if open_set else nothing
         return Searched(
             tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),

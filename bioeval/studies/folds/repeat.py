@@ -38,20 +38,26 @@ from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.tallies.counts import ImpostorProbes, VerificationTally
-from bioeval.tallies.identification_job import (
-    PLAIN_TIES,
+from bioeval.tallies import (
+    FAR_TARGETS,
     IdentificationJob,
+    IndexSet,
+    PlainTies,
     RankUnit,
+    Rule,
+    Templates,
     Ties,
+    VerificationJob,
+    VerificationTally,
     check_max_rank,
+    check_targets,
+    check_thresholds,
+    require_values,
+    run_jobs,
+    to_internal,
+    to_user,
 )
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.verification_job import Templates, VerificationJob
+from bioeval.tallies.counts import ImpostorProbes
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
 _RATES |= picked(SCALARS, "dir", "cms")
@@ -187,9 +193,10 @@ def repeat(
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
     part = FoldOptions(
-        task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
+        task=task, rule=Rule.parse("eer"), ranks=parse_ranks(1), templates=templates,
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
-        far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
+        far_targets=check_targets(far_targets),
+        frr_targets=check_targets(frr_targets, "frr_targets"),
     )  # fmt: skip
     enrols = SplitSides.enrols(splitter)
     if not enrols:
@@ -199,7 +206,9 @@ def repeat(
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    tasks = (
+        [replace(part, ties=ties)] if isinstance(ties, str) and ties in get_args(PlainTies) else []
+    )
     each = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(each, 1):
         view = scores.select(*chosen) if all(map(len, chosen)) else None

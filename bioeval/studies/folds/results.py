@@ -37,9 +37,7 @@ from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.threshold_rules import NO_RULE
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import Judged, to_user
 
 FOLD_COUNTS = {
     **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
@@ -161,7 +159,7 @@ class Fold:
             counts[f"{prefix}impostor_attempts"] = impostor
             fa = fr = ga = gr = 0
             if judged.chosen.defined:
-                fa, fr = judged.chosen.counts(attempts)
+                fa, fr = attempts.errors_at(judged.chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
             found = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
             counts |= {f"{prefix}{name}": n for name, n in found.items()}
@@ -210,7 +208,7 @@ def fold_dataset(
     }
     threshold = spread([fold.threshold for fold in folds], np.nan)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    judges = options.rule != NO_RULE
+    judges = options.rule.name != "none"
     if not closed and judges:
         variables["threshold"] = (over, to_user(threshold, about.kind))
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
@@ -451,7 +449,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         attrs["ties"] = options.ties
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
-    if options.task != "closed_set" and options.rule != NO_RULE:
+    if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
         part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
         if isinstance(splitter, Experiment):

@@ -25,12 +25,13 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.tallies.counters import impostor_scores
-from bioeval.tallies.point_search import ImpostorSweep
-from bioeval.tallies.points import check_far_targets
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+from bioeval.tallies import (
+    Templates,
+    VerificationJob,
+    check_targets,
+    run_jobs,
+    to_user,
+)
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -165,9 +166,9 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     job = VerificationJob(reader, templates=templates)
     (tally,) = run_jobs(reader, [job])
     with threads_for(scores):
-        others = [np.empty(0), *map(impostor_scores, ImpostorSweep(job)())]
+        others = job.impostor_scores()
     genuine, impostor = (
-        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, np.concatenate(others))
+        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, others)
     )
     if not len(genuine) or not len(impostor):
         return float("nan")
@@ -276,9 +277,9 @@ def make_scorer(
                 f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
                 "better is known"
             )
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     kind = kind_of_metric(known_metric(metric), kind)
-    check_far_targets([far_target])
+    check_targets([far_target])
     larger = (
         True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)
     )

@@ -111,7 +111,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.evaluation.verification import verification
         from bioeval.studies.compare.tables import SideBySideTable
         from bioeval.studies.fusion.fusion import Fusion, fuse
-        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.tallies import FAR_TARGETS
 
         fusion = Fusion(**how, weights=weights)
         read, taught = (

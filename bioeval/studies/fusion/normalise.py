@@ -21,7 +21,7 @@ from bioeval.scores.arrays import IGNORE
 from bioeval.scores.derived import derived
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.tallies.thresholds import require_values
+from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)

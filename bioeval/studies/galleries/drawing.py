@@ -18,14 +18,13 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
-from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, grid_over
+from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, thresholds_over
 from bioeval.studies.galleries.results import (
     closed_set_expected,
     open_set_expected,
     sampled_dataset,
 )
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import run_jobs, to_user
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class RandomGalleries:
         """Return the job of the mean over all galleries, and a note on its ranks."""
         require_drawable(reader.scores, self.drawn, task.rank_unit, task.fusion)
         open_set = isinstance(task, OpenSet)
-        grid = grid_over(reader, thresholds) if open_set else np.empty(0)
+        grid = thresholds_over(reader, thresholds) if open_set else np.empty(0)
         subjects = len(reader.gallery.subjects)
         count, note = max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size

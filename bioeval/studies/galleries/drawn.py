@@ -18,7 +18,7 @@ from bioeval.base import (
 )
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import RANK_UNITS
+from bioeval.tallies import RankUnit
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32
@@ -115,7 +115,7 @@ def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) 
     With several templates of a subject, for ranks among templates or other fusions than the
     nearest, they are no product over subjects.
     """
-    require_choice("rank_unit", rank_unit, RANK_UNITS)
+    require_choice("rank_unit", rank_unit, RankUnit)
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")
     if drawn.size > 1 and rank_unit != "subject":
         raise DataError(

@@ -50,14 +50,10 @@ from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
-from bioeval.studies.galleries.random_galleries import grid_over
+from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
+from bioeval.tallies import IndexSet, Rule, Ties, check_max_rank, require_values, run_jobs, to_user
 from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
-from bioeval.tallies.selections import IndexSet
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import NO_RULE
-from bioeval.tallies.thresholds import require_values, to_user
 
 GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],
@@ -312,8 +308,8 @@ def gallery_size(
     (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
     """
     reader = BlockReader(scores)
-    require_choice("ties", ties, TIES)
-    require_choice("impostors", impostors, get_args(ImpostorProbes))
+    require_choice("ties", ties, Ties)
+    require_choice("impostors", impostors, ImpostorProbes)
     shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
     if shares.ndim > 1:
         raise DataError(
@@ -331,7 +327,7 @@ def gallery_size(
         )
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
-    grid = grid_over(reader, thresholds, THRESHOLDS)
+    grid = thresholds_over(reader, thresholds, THRESHOLDS)
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
     repeats = (
         0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
@@ -386,8 +382,8 @@ def _sampled(
                 if len(chosen[0]):
                     yield (r, i), chosen
 
-    options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
-    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
+    options = FoldOptions("closed_set", Rule("none"), fusion=fusion, rank_unit="subject")
+    tasks = [] if ties == "expected" else [replace(options, ties=ties)]
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
         curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)

@@ -59,15 +59,21 @@ from bioeval.studies.galleries.random_claims import (
     NearestCells,
     are_few,
 )
-from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, grid_over
+from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
+from bioeval.tallies import (
+    FAR_TARGETS,
+    Rule,
+    Templates,
+    Ties,
+    check_max_rank,
+    check_targets,
+    per_cent,
+    require_values,
+    run_jobs,
+    to_user,
+)
 from bioeval.tallies.counts import ImpostorProbes, role_of
-from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
-from bioeval.tallies.sweep import run_blocks
-from bioeval.tallies.threshold_rules import Rule, parse_rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES
 
 _AT = "at the threshold of all rows"
 
@@ -262,17 +268,17 @@ def gallery_templates(
     (array([0.033, 0.002, 0.   ]), array([0.033, 0.056, 0.072]))
     """
     drawn = parse_drawn("single", sampling, random_state)
-    require_choice("ties", ties, TIES)
-    require_choice("impostors", impostors, get_args(ImpostorProbes))
+    require_choice("ties", ties, Ties)
+    require_choice("impostors", impostors, ImpostorProbes)
     check_max_rank(max_rank)
-    targets, rule = check_far_targets(far_targets), _rule(threshold)
+    targets, rule = check_targets(far_targets), _rule(threshold)
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
-    grid = grid_over(reader, thresholds, THRESHOLDS)
+    grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
     count, note = max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
-    inner = np.union1d(grid, grid_over(reader, None, INNER))
+    inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values if rule.name == "far" else ())
     _count(reader, parts, wanted, rule, progress)
@@ -334,7 +340,7 @@ def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
 
 
 def _rule(threshold: Any) -> Rule:
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
             f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x)"
@@ -361,7 +367,7 @@ def _count(
 
     fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
     with threads_for(reader.scores):
-        run_blocks(reader, parts, half(0))
+        run_jobs(reader, parts, half(0))
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -369,7 +375,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_blocks(reader, parts, half(rows))
+        run_jobs(reader, parts, half(rows))
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:
@@ -479,7 +485,7 @@ def drawn_verification(
     Counts are expected counts, and operating points those of the expected curves; see
     :func:`bioeval.verification`, whose `others` may not be given.
     """
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     if templates == "single":
         raise DataError(
             f"{Argument('gallery')} is {gallery!r}, but single templates are attempts by "
@@ -500,8 +506,8 @@ def drawn_verification(
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)
     (size,) = _sizes(drawn.size, np.diff(reader.gallery.starts), "gallery")
-    grid = grid_over(reader, thresholds)
-    inner = grid if thresholds is None else np.union1d(grid, grid_over(reader, None))
+    grid = thresholds_over(reader, thresholds)
+    inner = grid if thresholds is None else np.union1d(grid, thresholds_over(reader, None))
     parts = request.parts(reader, [size], inner)
     _count(reader, parts, far_targets, None, progress)
     claims, kind = parts[0].claims, scores.kind

@@ -19,8 +19,7 @@ import numpy as np
 
 from bioeval.base import Stream
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.fixed_sums import SHIFT, FixedSums
-from bioeval.tallies.points import EqualError, ErrorCurve, equal_error
+from bioeval.tallies import EqualError, ErrorCurve, FixedSums
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.
 MOST_CHOICES = 10_000
@@ -324,9 +323,7 @@ class ExpectedClaims:
     def _fr(self, s: int, at: np.ndarray) -> np.ndarray:
         """Return the expected false rejects at each of some distances."""
         values, sums = _stepped(self._own.value, self._own.chance[:, s])
-        every = FixedSums.zeros(1, 1)
-        every.high[0, 0] = self.numbers[0] << SHIFT
-        left = every.merge(FixedSums(-sums.high, -sums.low)).values()[:, 0]
+        left = sums.taken_from(self.numbers[0]).values()[:, 0]
         found = np.append(float(self.numbers[0]), left)
         return found[np.searchsorted(values, at, side="right")]
 
@@ -416,7 +413,7 @@ class ExpectedClaims:
             return PointsAtTargets(EqualError(), none, none)
         curve = self.curve(s)
         at = [int(np.flatnonzero(curve.fars <= target * SLACK)[-1]) for target in targets]
-        return PointsAtTargets(equal_error(curve), curve.frrs[at], curve.threshold[at])
+        return PointsAtTargets(curve.equal_error(), curve.frrs[at], curve.threshold[at])
 
     def rates_at(self, s: int, threshold: float) -> tuple[float, float]:
         """Return FRR and FAR at a threshold whose bin was wanted."""

@@ -19,23 +19,22 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
-from bioeval.tallies.cells import cell_exponent
-from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
-from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
-from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.identification_job import TIES
-from bioeval.tallies.parts import Extent
-from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
+from bioeval.tallies import (
+    Extent,
+    FixedSums,
+    IdentificationTally,
+    ImpostorBlock,
+    Ties,
     check_thresholds,
-    default_grid,
-    linear_grid,
+    extent_of,
+    grid_over,
+    guide_to,
+    require_alike,
     to_internal,
-    with_infinities,
 )
 
 
-def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) -> np.ndarray:
+def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:
     """Return thresholds as increasing distances.
 
     Given ones, or about `count` (or a given number) from the smallest to the largest finite
@@ -44,13 +43,7 @@ def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) 
     given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):
         return to_internal(given, reader.scores.kind)
-    low, high, negative, positive = extent_of(reader, _others)
-    if given is None:
-        exponent = cell_exponent(low, high) if low <= high else 0
-        grid = default_grid(low, high, exponent, count)
-    else:
-        grid = linear_grid(low, high, given)
-    return with_infinities(grid, negative, positive)
+    return grid_over(*extent_of(reader, _others), given=given, count=count)
 
 
 def _others(block: Block) -> list[ImpostorBlock]:
@@ -126,8 +119,7 @@ class GalleryTally:
 
     def merge(self, other: GalleryTally) -> GalleryTally:
         """Return the tally of both sets of probes, equal to that of the whole to the last bit."""
-        require_alike(self, other, ("size", "ties"))
-        require_same_thresholds(self, other)
+        require_alike(self, other, ("size", "ties", "thresholds"))
         if self.di.high.shape != other.di.high.shape:
             raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
         added = {
@@ -176,7 +168,7 @@ class GalleryJob:
         starts: np.ndarray | None = None,
         in_order: bool = False,
     ):
-        require_choice("ties", ties, TIES)
+        require_choice("ties", ties, Ties)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
         self.in_order = in_order
         self.thresholds = thresholds

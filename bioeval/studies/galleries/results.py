@@ -19,12 +19,13 @@ from bioeval.studies.galleries.random_galleries import (
     UNENROLLED,
     GalleryTally,
 )
-from bioeval.tallies.counts import IdentificationTally, role_of
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies import FAR_TARGETS, IdentificationTally, check_targets
+from bioeval.tallies.counts import role_of
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
     from bioeval.stats.options import IntervalOptions
+
 
 #: Rates that are averaged, where the results have them.
 _MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
@@ -244,7 +245,7 @@ def open_set_expected(
         own_within=within[OWN].values(),
         non_targets_within=within[UNENROLLED].values(),
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes = [note] if note else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.studies.galleries.random_galleries import GalleryTally
-from bioeval.tallies.file_values import is_increasing, is_table, is_whole
+from bioeval.tallies import is_increasing, is_table, is_whole
 
 CLASS = GalleryTally
 

@@ -17,9 +17,8 @@ import numpy as np
 from bioeval.base import MergeError
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
+from bioeval.tallies import IdentificationJob, IdentificationTally, guide_to, require_alike
 from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "
@@ -178,8 +177,7 @@ class SizeTally:
 
     def merge(self, other: SizeTally) -> SizeTally:
         """Return the tally of both sets of probes, against the same gallery."""
-        require_alike(self, other, ())
-        require_same_thresholds(self, other)
+        require_alike(self, other, ("thresholds",))
         if self.candidates.shape != other.candidates.shape:
             raise MergeError("tallies of galleries of different numbers of subjects")
         return replace(
@@ -225,7 +223,7 @@ class Sizes:
         self.tally, self.ranks, self.kinds, self.subjects = tally, ranks, kinds, subjects
         chosen = np.nonzero(tally.ranks.mates > 0)[0]
         self.genuine = len(chosen)
-        probes, rank, weights = rank_weights(tally.ranks, chosen, ties)
+        probes, rank, weights = tally.ranks.rank_weights(chosen, ties)
         bins = np.searchsorted(tally.thresholds, tally.ranks.mate[probes])
         # Weight of the probes with each number of closer subjects, by threshold; those beyond
         # every threshold in the last row.

@@ -34,11 +34,15 @@ from bioeval.stats.bootstrap import (
 from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.verification import frr_at_far
-from bioeval.tallies.by_subject import EXACT, PairCounts, SubjectAttempts, levels
-from bioeval.tallies.judged import GroupTally
-from bioeval.tallies.points import allowed_errors, per_cent
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import (
+    Attempts,
+    GroupTally,
+    PairCounts,
+    SubjectAttempts,
+    allowed_errors,
+    per_cent,
+    to_user,
+)
 
 _FLAG = "1 where {}, else 0"
 
@@ -361,14 +365,14 @@ def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return thresholds around the FAR targets of a group, and whether they are all its scores."""
     if len(own.edges) == 1:  # listed one by one
         every = np.union1d(own.values, own.genuine)
-        if len(every) <= EXACT:
+        if len(every) <= SubjectAttempts.EXACT:
             return every[np.isfinite(every)], True
         strictest = np.nextafter(own.values[:1], -np.inf)
         edges, reached = np.append(strictest, own.values), own.accepted
     else:
         edges, reached = own.edges, own.below[1:]
     allowed = [allowed_errors(x, own.impostor_attempts) for x in targets.tolist()]
-    ladder = levels(3 * max(allowed, default=0))[::2]
+    ladder = SubjectAttempts.levels(3 * max(allowed, default=0))[::2]
     level = np.concatenate([[x * _AROUND for x in allowed if x], [ladder]], axis=None)
     at = np.searchsorted(reached, level[level >= 1])
     at = np.append(at, np.searchsorted(reached, 1) - 1)  # the last one without a false accept

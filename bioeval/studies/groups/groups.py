@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -62,19 +62,22 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     inequity,
 )
-from bioeval.tallies.by_subject import (
+from bioeval.tallies import (
+    FAR_TARGETS,
+    GroupTally,
+    RankUnit,
+    Rule,
     SubjectAttempts,
-    codes_of_pairs,
-    require_pair_subjects,
+    Templates,
+    ThresholdTask,
+    Ties,
+    VerificationJob,
+    check_targets,
+    is_symmetric,
+    per_cent,
+    require_values,
 )
 from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_job import RankUnit, Ties
-from bioeval.tallies.judged import count_groups, count_listed
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import Templates, VerificationJob
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
@@ -197,9 +200,9 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rule, targets = parse_rule(threshold), check_far_targets(far_targets)
+    rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    task = chosen_task(task, THRESHOLD_TASKS)
+    task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
         searches = {
             "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,
@@ -226,11 +229,13 @@ def by_group(
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
-            tally = count_listed(attempts, of_person, distance_rule)
+            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
     else:
         both = of_code[codes.probe], of_code[codes.gallery]
         tick = ticker(progress, 2 * scores.shape[0])
-        tally = count_groups(reader, both, distance_rule, targets, (templates, fusion), tick)
+        tally = GroupTally.of_matrix(
+            reader, both, distance_rule, targets, (templates, fusion), tick
+        )
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
@@ -259,8 +264,8 @@ def _about(group: Any, rule: Rule) -> dict[str, str]:
 def _subjects(scores: Scores) -> Codes:
     """Return the subjects of the attempts as codes."""
     if are_pairs(scores):
-        require_pair_subjects(scores, "verification by group")
-        return codes_of_pairs(scores)
+        scores._require_subjects("verification by group")
+        return scores._agreeing_codes
     require_subjects(scores, "verification by group")
     return scores._codes
 

@@ -55,10 +55,8 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
+from bioeval.tallies import RankUnit, Ties, allowed_errors, check_max_rank, to_user
 from bioeval.tallies.counts import of_role, role_of
-from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
-from bioeval.tallies.points import allowed_errors
-from bioeval.tallies.thresholds import to_user
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]
@@ -171,8 +169,8 @@ def open_set_of_lists(
 
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
-    require_choice("rank_unit", task.rank_unit, RANK_UNITS)
-    require_choice("ties", task.ties, TIES)
+    require_choice("rank_unit", task.rank_unit, RankUnit)
+    require_choice("ties", task.ties, Ties)
     parse_fusion(task.fusion)
     if task.ties == "expected" or (task.rank_unit == "subject" and task.fusion != "min"):
         name, word = ("ties", "expected") if task.ties == "expected" else ("fusion", task.fusion)

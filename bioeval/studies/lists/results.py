@@ -42,7 +42,7 @@ from bioeval.studies.reid.results import (
     ranked_curves,
     warn_of_cut_lists,
 )
-from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies import check_max_rank
 
 TOP_K = {
     **picked(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),

@@ -19,8 +19,7 @@ from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_s
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
-from bioeval.tallies.points import check_far_targets
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies import check_targets, check_thresholds
 
 
 def evaluate(
@@ -53,7 +52,7 @@ def evaluate(
         task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
         own = card.thresholds.requested() if options.thresholds is None else options.thresholds
-        found["open_set"] = open_set(scores, task, own, check_far_targets(targets))
+        found["open_set"] = open_set(scores, task, own, check_targets(targets))
     said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     return tree_of({node: ds.assign_attrs(said) for node, ds in found.items()})
 

@@ -24,7 +24,7 @@ from matplotlib.ticker import MaxNLocator
 from bioeval.base import noun_of
 from bioeval.results import histograms_between
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.images import Images
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save

@@ -18,7 +18,7 @@ from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import LivePart, LiveState, PageItem, systems_of
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tasks import value_of
 from bioeval.views.terms import TermTranslator, term_translator, words_of

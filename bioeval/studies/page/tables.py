@@ -17,7 +17,7 @@ from bioeval.studies.page import words
 from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of
 from bioeval.studies.page.words import LONG, Bounded, Number, PageTable, Text, attempts_of, shape_of
 from bioeval.studies.thresholds.tables import NeededPeople
-from bioeval.tallies.points import per_cent
+from bioeval.tallies import per_cent
 from bioeval.views.images import Images, Thumbnail
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tasks import compared_by, report_ranks

@@ -23,7 +23,7 @@ from bioeval.cli.study_command import StudyCommand, described, rows_over, scalar
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.tallies import Rule
 
 
 @click.command("plan", cls=Command)
@@ -250,9 +250,9 @@ def _evaluated(
 
 def _rule(options: dict[str, Any]) -> Rule | None:
     """Return the rule of the operating point; None unless one is given."""
-    from bioeval.tallies.threshold_rules import parse_rule
+    from bioeval.tallies import Rule
 
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):
         return None
-    return parse_rule(("far", target) if threshold is None else threshold)
+    return Rule.parse(("far", target) if threshold is None else threshold)

@@ -34,7 +34,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import MOST_COLUMNS, TILE, FloatType
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.tallies.sweep import MOST_SCORES_KEPT
+from bioeval.tallies import MOST_SCORES_KEPT
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),

@@ -45,9 +45,7 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import to_internal, to_user
+from bioeval.tallies import Rule, gather, to_internal, to_user
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20
@@ -133,7 +131,7 @@ def _operating_point(
         chosen = float(ds["threshold_at_far"][0])
     remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
     if threshold is not None:
-        rule = parse_rule(threshold)
+        rule = Rule.parse(threshold)
         chosen = to_user(
             chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min"), pilot.kind
         )

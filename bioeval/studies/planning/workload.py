@@ -42,7 +42,7 @@ from bioeval.results import (
 )
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
-from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
+from bioeval.tallies import Rule
 
 WORKLOAD = {
     "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
@@ -473,7 +473,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 "the operating point in use"
             )
         threshold = float(ds["threshold"][0])
-    rule = NO_RULE if threshold is None else parse_rule(threshold)
+    rule = Rule("none") if threshold is None else Rule.parse(threshold)
     if rule.name == "far":
         threshold, far_target = None, rule.values[0]
     elif threshold is not None:

@@ -49,11 +49,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.studies.quality.kernel import count_by_lower
-from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies import Rule, Templates, gather, is_accepted, require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
@@ -293,9 +289,9 @@ def error_discard(
     >>> ds.frr.values, ds.far.values
     (array([0.5, 0. ]), array([0.25, 0.  ]))
     """
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     reader = BlockReader(scores)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")

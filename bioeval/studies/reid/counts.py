@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base import Argument, MergeError
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid.matches import MatchLists
-from bioeval.tallies.counts import require_alike
+from bioeval.tallies import require_alike
 
 
 @dataclass

@@ -34,12 +34,15 @@ from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.shared_mates import MateLists, SharedMates
-from bioeval.tallies.cells import rounded_down
-from bioeval.tallies.counters import finite_range
-from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.parts import ConcatenatedRows, Extent, InBlocks
-from bioeval.tallies.sweep import watch_found, watched
-from bioeval.tallies.thresholds import require_values, to_internal
+from bioeval.tallies import (
+    ConcatenatedRows,
+    Extent,
+    InBlocks,
+    check_max_rank,
+    require_values,
+    rounded_down,
+    to_internal,
+)
 
 # Scores in one call of a kernel, where nothing must be copied.
 SWEEP_VALUES = 1 << 24
@@ -402,7 +405,7 @@ class RetrievalJob(InBlocks):
             "removed": ConcatenatedRows(tuple(removed)),
             "extra": ConcatenatedRows(tuple(extra)),
             "retrieved": ConcatenatedRows(tuple(within)),
-            "watch": watched(reader, low, high),
+            "watch": self.watched(reader, low, high),
         }
 
     def run(self, progress: Progress | None = None) -> ReidTally:
@@ -513,7 +516,7 @@ class GomJob(InBlocks):
             "matches": _counts_of(parts),
             "removed": ConcatenatedRows(tuple(removed)),
             "retrieved": ConcatenatedRows(tuple(within)),
-            "watch": watched(reader, low, high),
+            "watch": self.watched(reader, low, high),
         }
 
     def run(self, progress: Progress | None = None) -> GomTally:
@@ -637,7 +640,7 @@ class _AllMatches(InBlocks):
                 rules[rule] = {x: before[x].merge(ConcatenatedRows.of(some[x])) for x in before}
             if progress is not None:
                 progress(first + len(rows), self.scores.shape[0])
-        return {"rules": rules, "watch": watched(reader, low, high)}
+        return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
 class _Extent(InBlocks):
@@ -653,8 +656,8 @@ class _Extent(InBlocks):
         found, reader = Extent(), self.reader.for_rows(low, high)
         for first, rows, _ in self.lists.rows(reader, low, high):
             itself = self.lists.self_column[first : first + len(rows)]
-            found = found.merge(Extent(*finite_range(rows, np.maximum(itself, 0), itself + 1)))
-        return {"extent": found, "watch": watched(reader, low, high)}
+            found = found.merge(Extent.of(rows, np.maximum(itself, 0), itself + 1))
+        return {"extent": found, "watch": self.watched(reader, low, high)}
 
 
 def _count_all(
@@ -667,7 +670,7 @@ def _count_all(
             found = work.part(0, work.scores.shape[0], progress)
         else:
             found = chosen.count(work, progress)
-    watch_found(work.reader, found["watch"])
+    work.include_watched(found["watch"])
     return found
 
 

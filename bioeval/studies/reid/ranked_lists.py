@@ -15,7 +15,7 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import to_user
 
 #: The most queries and places that are drawn.
 QUERIES, PLACES = 30, 40

@@ -73,9 +73,15 @@ from bioeval.studies.reid.results import (
     require_matches,
     warn_of_cut_lists,
 )
-from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.identification_job import PlainTies, Ties, check_max_rank
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
+from bioeval.tallies import (
+    PlainTies,
+    Ties,
+    check_max_rank,
+    check_thresholds,
+    require_people,
+    require_values,
+    to_user,
+)
 
 Named = str | os.PathLike[str] | Protocol
 

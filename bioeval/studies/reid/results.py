@@ -45,8 +45,7 @@ from bioeval.studies.reid.matches import (
     match_sum,
     ranks_of,
 )
-from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
-from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, to_user
 
 _RETRIEVED_SETS = picked(SCALARS, "precision", "recall", "f1", "micro_f1")
 
@@ -93,8 +92,8 @@ class ReidOptions:
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
-        require_choice("ties", self.ties, TIES)
-        require_choice("ap", self.ap, get_args(ApForm))
+        require_choice("ties", self.ties, Ties)
+        require_choice("ap", self.ap, ApForm)
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
         require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
         if self.rank_k is not None:
@@ -383,7 +382,7 @@ class GomOptions:
 
     def __post_init__(self) -> None:
         require_choice("variant", self.variant, VARIANTS)
-        require_choice("ties", self.ties, PLAIN_TIES)
+        require_choice("ties", self.ties, PlainTies)
         require_integer("budget", self.budget, low=1)
         require_integer("max_rank", self.max_rank, low=1)
 

@@ -14,16 +14,7 @@ import numpy as np
 from bioeval.scores.blocks import Block
 from bioeval.studies.reid.kernel import count_around
 from bioeval.studies.reid.matches import MatchLists
-from bioeval.tallies.counters import gather
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.parts import (
-    ConcatenatedRows,
-    empty_facts,
-    facts_of_rows,
-    include_facts,
-    joined_facts,
-)
+from bioeval.tallies import ConcatenatedRows, IdentificationJob, IdentificationTally, gather
 
 # A place behind all others.
 BEHIND = np.iinfo(np.int64).max
@@ -183,7 +174,7 @@ class SharedRanksJob:
 
     def __init__(self, job: IdentificationJob, shared: SharedMates):
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
-        self.facts = empty_facts(job.scores.shape[0])
+        self.joint = job.fresh()  # ranks of all sites
 
     def add(self, block: Block) -> None:
         """Count a block of rows."""
@@ -191,7 +182,6 @@ class SharedRanksJob:
         low, shared = block.low, self.shared
         if self.ranked.rank_unit == "subject":
             block = block.fused(self.ranked.fusion)
-        rows = slice(block.low, block.low + len(block.values))
         groups = np.arange(len(block.starts) - 1, dtype=np.int64)
         n = block.values.shape[1]
         found = shared.around(
@@ -205,8 +195,8 @@ class SharedRanksJob:
                 "place": self.scores.gallery_ids[block.columns],
             },
         )
-        facts, probe = facts_of_rows(self.facts, rows), found.query
-        facts.mate[:] = np.nan
+        facts, probe = self.joint.facts, low + found.query
+        facts.mate[low : low + len(block.values)] = np.nan
         facts.mate[probe] = found.distance
         facts.closer[probe], facts.tied[probe] = found.closer, found.tied
         facts.tied_before[probe] = found.before
@@ -214,24 +204,24 @@ class SharedRanksJob:
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""
         job = copy(self)
-        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
+        job.ranked, job.joint = self.ranked.fresh(), self.joint.fresh()
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {
             "ranked": self.ranked.counts(low, high),
-            "facts": joined_facts(self.facts, low, high),
+            "joint": self.joint.counts(low, high),
         }
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Include the facts of all rows."""
         self.ranked.include_counts(found["ranked"])
-        include_facts(self.facts, found["facts"])
+        self.joint.include_counts(found["joint"])
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, incomplete without the others."""
-        own, facts = self.ranked.result(), self.facts
+        own, facts = self.ranked.result(), self.joint.facts
         return replace(
             own,
             mate=facts.mate,

@@ -31,7 +31,7 @@ from bioeval.studies.reid.results import (
     reid_dataset,
     reid_measures,
 )
-from bioeval.tallies.by_subject import require_people
+from bioeval.tallies import require_people
 
 #: The calls that evaluate the tasks alone.
 CALLS = {"reid": reid, "gom": gom}

@@ -14,8 +14,7 @@ import numpy as np
 
 from bioeval.base import DataError, MergeError, ProtocolError
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
-from bioeval.tallies.identification_job import rank_weights
+from bioeval.tallies import IdentificationTally, VerificationTally, require_alike
 
 # The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;
 # of anyone, of the enrolled; of their own subject; and of anyone, of the unenrolled.
@@ -338,7 +337,7 @@ def fold_identification(
             "numbers; choose pessimistic, optimistic or stable ties"
         )
     mated, enrolled = tally.mates > 0, tally.enrolled
-    probes, rank, _ = rank_weights(tally, np.flatnonzero(mated), ties)
+    probes, rank, _ = tally.rank_weights(np.flatnonzero(mated), ties)
     place = np.searchsorted(thresholds, tally.mate[probes])
     shape = len(thresholds) + 1, len(ranks) + 1
     flat = place * shape[1] + np.searchsorted(ranks, rank)

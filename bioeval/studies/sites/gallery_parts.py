@@ -30,8 +30,7 @@ from bioeval.studies.reid.shared_mates import (
     SharedRanksJob,
 )
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies import IdentificationJob, run_jobs
 
 if TYPE_CHECKING:
     from distributed import Client

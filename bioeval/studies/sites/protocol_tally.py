@@ -36,14 +36,14 @@ from bioeval.studies.sites.sharing import (
 )
 from bioeval.studies.sites.tally_file import read_tally, write_tally
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey
-from bioeval.tallies.counts import (
-    KEPT_MERGED,
+from bioeval.tallies import (
     IdentificationTally,
     VerificationTally,
+    at_most_kept,
+    check_thresholds,
     require_alike,
+    to_internal,
 )
-from bioeval.tallies.kept_points import at_most_kept
-from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 if TYPE_CHECKING:
     from bioeval.evaluation.task_counts import Counts
@@ -124,6 +124,9 @@ def _require_same(same: bool) -> None:
 
 # Ranks of a folded tally.
 RANKS = 100
+
+# Scores that a merged tally keeps of each task at most.
+MOST_KEPT = 1 << 24
 
 _LEFT_OUT = "small counts are left out by min_count="
 
@@ -300,7 +303,7 @@ class Tally:
                 merge = union_of_tallies if union_of_galleries else type(own).merge
                 joined = merge(own, theirs[node].tally)
                 if joined.form == "verification":
-                    joined = at_most_kept(joined, KEPT_MERGED)
+                    joined = at_most_kept(joined, MOST_KEPT)
                 merged[key] = joined
             parts[node] = TaskCounts(merged[key], part.options)
         if union_of_galleries:

@@ -55,13 +55,13 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
     value_counts,
 )
+from bioeval.tallies import FAR_TARGETS, check_targets, to_user
 from bioeval.tallies.counts import role_of
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
     from bioeval.stats.options import IntervalOptions
+
 
 NO_POINTS = (
     "attempts are counted between thresholds: operating points lie within the bounds "
@@ -76,7 +76,7 @@ def folded_verification(
     """Return counts and rates at the thresholds, and bounds of the operating points."""
     ga, genuine = _running(tally.genuine, tally.noise)
     fa, impostor = _running(tally.impostor, tally.noise)
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     gar, far = rate(ga, genuine), rate(fa, impostor)
     low, high, dir_low, dir_high = bounds_between(far, gar[:, None], np.ones(1), targets)
     kind = tally.about.kind
@@ -148,7 +148,7 @@ def folded_open_set(
         non_targets_within=within[STRANGER],
         ranks=tally.ranks,
     )
-    targets = check_far_targets(far_targets)
+    targets = check_targets(far_targets)
     points: Variables = {}
     if not tally.noise:
         points = counts.bounds(every, targets)

@@ -12,7 +12,7 @@ from bioeval.kernels import RawRows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies import ConcatenatedRows
 
 # Values of embeddings that are converted together.
 _PIECE = 1 << 20

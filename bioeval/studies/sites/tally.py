@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,13 +28,15 @@ from bioeval.studies.sites.gallery_parts import (
 from bioeval.studies.sites.protocol_tally import Tally
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.counts import KEPT
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, check_costs, check_far_targets
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies import (
+    COSTS,
+    PointsWanted,
+    VerificationJob,
+    check_costs,
+    check_targets,
+    is_symmetric,
+    refine,
+)
 
 
 @leaves_out_attacks
@@ -189,10 +191,14 @@ def tally(
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
 
+# Scores that are kept of each task by default.
+MOST_KEPT = 1 << 20
+
+
 def _kept_at_most(points: Any) -> int:
     """Return how many scores are kept for points at most; 0 where no points are wanted."""
     if isinstance(points, (bool, np.bool_)):
-        return KEPT * bool(points)
+        return MOST_KEPT * bool(points)
     if not isinstance(points, (int, np.integer)) or points < 1:
         raise DataError(
             f"{Argument('points')} is {points!r}; expected True, False, or the largest number of "
@@ -265,7 +271,7 @@ def refine_tally(
         )
     if not isinstance(counted, Tally):
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
-    given = None if far_targets is None else check_far_targets(far_targets)
+    given = None if far_targets is None else check_targets(far_targets)
     weights, auc = check_costs(costs), require_flag("auc", auc)
     readers = [BlockReader(part) for part in parts]
     refined = {}
@@ -279,14 +285,10 @@ def refine_tally(
             options["fusion"] = old.fusion
         jobs = [VerificationJob(r, **options) for s, r in zip(parts, readers, strict=True)]
 
-        def sweep(jobs: list[VerificationJob] = jobs) -> Iterator[ImpostorBlock]:
-            for job in jobs:
-                yield from job.sweep()
-
         targets = counted.far_targets if given is None else given
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
+        points = refine(old, jobs, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

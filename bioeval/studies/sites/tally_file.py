@@ -30,24 +30,22 @@ from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_
 from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing
 from bioeval.studies.sites.template_digests import CountedProbes
-from bioeval.tallies.counts import (
+from bioeval.tallies import (
+    Attempts,
     CellCounts,
+    EqualError,
+    FixedSums,
     IdentificationTally,
     KeptScores,
     ThresholdCounts,
+    VerificationPoints,
     VerificationTally,
-)
-from bioeval.tallies.file_values import (
-    are_counts,
     is_array,
     is_increasing,
     is_table,
     is_whole,
     rises,
 )
-from bioeval.tallies.fixed_sums import FixedSums
-from bioeval.tallies.points import EqualError, VerificationPoints
-from bioeval.tallies.threshold_search import Attempts
 
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
 # layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
@@ -307,11 +305,16 @@ def _about(about: Any) -> str:
     return "" if right else "the description of its data is damaged"
 
 
+def _are_counts(value: Any) -> bool:
+    """Whether a value is a list of whole numbers of at least 0."""
+    return is_array(value, "i") and not (value < 0).any()
+
+
 def _verification(tally: VerificationTally) -> str:
     genuine, cells, given = tally.genuine, tally.impostor, tally.given
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
-    if type(cells) is not CellCounts or not are_counts(cells.counts):
+    if type(cells) is not CellCounts or not _are_counts(cells.counts):
         return "the impostor counts are not whole numbers of at least 0"
     whole = (cells.negative_infinite, cells.positive_infinite)
     if not all(map(is_whole, whole)) or not all(
@@ -322,7 +325,7 @@ def _verification(tally: VerificationTally) -> str:
         return "the impostor counts have empty cells at their ends"
     if given is not None:
         right = type(given) is ThresholdCounts and is_array(given.thresholds, "f")
-        right = right and are_counts(given.counts) and rises(given.thresholds, strictly=True)
+        right = right and _are_counts(given.counts) and rises(given.thresholds, strictly=True)
         if not right or len(given.counts) != len(given.thresholds) + 1:
             return "the counts between thresholds are damaged"
     others = tally.unenrolled
@@ -395,7 +398,7 @@ def _points(points: Any) -> bool:
     right = right and isinstance(points.symmetric, bool | None)
     right = right and isinstance(points.every_score, bool)
     right = right and is_array(points.rows, "f") and bool(np.isfinite(points.rows).all())
-    right = right and are_counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
+    right = right and _are_counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
     right = right and rises(points.rows, strictly=True)
     for key, names in lists.items():
         same = [getattr(points, name) for name in names]
@@ -409,7 +412,7 @@ def _kept(kept: Any, cells: CellCounts) -> bool:
     if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
         return False
     lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
-    right = all(is_array(x, "f") for x in lists) and are_counts(kept.below)
+    right = all(is_array(x, "f") for x in lists) and _are_counts(kept.below)
     right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
     bins = Attempts.of_cells(np.empty(0), cells)
     return right and kept.agrees(bins.edges, bins.counts)
@@ -502,7 +505,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
             return f"{name} is not a table of counts"
     if (tally.values < 0).any() or not tally.ends[:, -1].all():
         return "values is not a table of counts"
-    if not are_counts(tally.first) or len(tally.first) != len(ranks) + 1:
+    if not _are_counts(tally.first) or len(tally.first) != len(ranks) + 1:
         return "first is not a list of counts"
     return ""
 
@@ -511,7 +514,7 @@ def _retrieval(tally: ReidTally) -> str:
     words = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
     if not all(isinstance(getattr(tally, name), str) for name in words):
         return "the convention it was counted with is damaged"
-    if not is_array(tally.enrolled, "b") or not are_counts(tally.removed_entries):
+    if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if len(tally.removed_entries) != queries:
@@ -547,7 +550,7 @@ def _within_thresholds(tally: GomTally) -> str:
     ends = (tally.low, tally.high)
     if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
         return "the convention it was counted with is damaged"
-    if not is_array(tally.enrolled, "b") or not are_counts(tally.removed_entries):
+    if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if not _retrieved(tally):
@@ -566,7 +569,7 @@ def _retrieved(tally: ReidTally | GomTally) -> bool:
 
 
 def _match_lists(lists: MatchLists, queries: int) -> bool:
-    if type(lists) is not MatchLists or not are_counts(lists.starts):
+    if type(lists) is not MatchLists or not _are_counts(lists.starts):
         return False
     starts = lists.starts
     if len(starts) != queries + 1 or starts[0] != 0 or not rises(starts, strictly=False):
@@ -574,7 +577,7 @@ def _match_lists(lists: MatchLists, queries: int) -> bool:
     if not is_array(lists.distance, "f") or np.isnan(lists.distance).any():
         return False
     counts = (lists.closer, lists.tied, lists.before)
-    if not all(are_counts(x) for x in counts):
+    if not all(_are_counts(x) for x in counts):
         return False
     return all(len(x) == starts[-1] for x in (lists.distance, *counts))
 

@@ -32,18 +32,8 @@ from bioeval.results import (
 )
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies import IdentificationRules, IndexSet, OrderedScores, SelectionCounts, to_user
 from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.selections import (
-    CELLS,
-    MOST,
-    IdentificationRules,
-    IndexSet,
-    OrderedScores,
-    SelectionCounts,
-    count_index_sets,
-    is_plain,
-)
-from bioeval.tallies.thresholds import to_user
 
 
 class PartitionScalars(NamedTuple):
@@ -227,13 +217,17 @@ def partition_attrs(
     }
 
 
+# Cells of a partition that is counted together with others, at most.
+CELLS = 1 << 18
+
+
 def counted_together(
     scores: Scores, sets: Sequence[IndexSet], protocol: str | Protocol, options: EvaluationOptions
 ) -> tuple[list[PartitionScalars], list[str]]:
     """Return the scalars of the partitions that are counted together, and the cards of all."""
     parts: list[PartitionScalars] = []
     cards: list[str] = []
-    if not is_plain(scores):
+    if not OrderedScores.can_hold(scores):
         return parts, cards
     small = [k for k, (i, j) in enumerate(sets) if len(i) * len(j) <= CELLS]
     for square, places in _by_layout(scores, sets, small).items():
@@ -250,10 +244,10 @@ def counted_together(
         wanted = plan.wanted()
         with threads_for(view):
             for ordered, chosen in _ordered(scores, sets, places):
-                found = count_index_sets(
-                    ordered, [local for _, local in chosen], rules, wanted,
-                    square=square, tasks=_points_of(plan),
-                )  # fmt: skip
+                sets_of = [local for _, local in chosen]
+                found = ordered.counts(
+                    sets_of, rules, wanted, square=square, tasks=_points_of(plan)
+                )
                 first = 0
                 for counts in found:
                     number = len(counts.probes)
@@ -270,7 +264,7 @@ def scalars_together(
 
     None where they cannot be counted so, or must be refused.
     """
-    if not is_plain(scores):
+    if not OrderedScores.can_hold(scores):
         return None
     plan = Plan(scores, card, options, automatic=automatic)
     rules = _rules(plan, scores, card)
@@ -283,10 +277,8 @@ def scalars_together(
     m, n = scores.shape
     with threads_for(scores):
         wanted = plan.wanted()
-        (counts,) = count_index_sets(
-            ordered, [(np.arange(m), np.arange(n))], rules, wanted,
-            square=scores.layout == "all-against-all", tasks=_points_of(plan),
-        )  # fmt: skip
+        whole, square = (np.arange(m), np.arange(n)), scores.layout == "all-against-all"
+        (counts,) = ordered.counts([whole], rules, wanted, square=square, tasks=_points_of(plan))
     for part in _scalars(np.zeros(1, dtype=np.int64), counts, plan, card, scores):
         return {
             node: Scalars({k: (d, x[0]) for k, (d, x) in found.variables.items()}, found.labels)
@@ -356,7 +348,7 @@ def _ordered(
         rows[sets[k][0]], columns[sets[k][1]] = True, True
         total += len(sets[k][0]) * len(sets[k][1])
     used = [np.flatnonzero(side) for side in (rows, columns)]
-    if len(used[0]) * len(used[1]) <= min(MOST, max(2 * total, CELLS)):
+    if len(used[0]) * len(used[1]) <= min(OrderedScores.MOST, max(2 * total, CELLS)):
         groups = [(list(places), used)]
     else:
         groups = [([k], [np.unique(side) for side in sets[k]]) for k in places]

@@ -25,7 +25,7 @@ from bioeval.studies.summaries.counted_together import (
     partition_attrs,
     summaries_tree,
 )
-from bioeval.tallies.selections import IndexSet
+from bioeval.tallies import IndexSet
 from bioeval.views.tables.summary import figures, written
 
 Order = Literal["probes-first", "gallery-first"]

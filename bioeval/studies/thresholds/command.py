@@ -149,9 +149,9 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         options.pop(name, None)
     with StudyCommand(data, options) as run:
         from bioeval.studies.assurance.assured import check_claim
-        from bioeval.tallies.threshold_rules import parse_rule
+        from bioeval.tallies import Rule
 
-        rule = parse_rule(claim, "claim")
+        rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):
             raise DataError(f"--claim is {claim}; expected far=X or frr=X")
         found = run.count(
@@ -205,11 +205,11 @@ def _with_curves(
 
 def _require_far(target: str, task: str) -> None:
     """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
-    from bioeval.tallies.threshold_rules import parse_rule
+    from bioeval.tallies import Rule
 
     if task != "verification":
         raise DataError(f"{Argument('extrapolate')} is for the FAR of verification, not {task}")
-    rule = parse_rule(target, "target")
+    rule = Rule.parse(target, "target")
     if rule.name != "far" or not rule.values[0]:
         raise DataError(
             f"{Argument('target')} is {rule}; {Argument('extrapolate')} is for a FAR, such "

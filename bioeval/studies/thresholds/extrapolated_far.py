@@ -28,9 +28,7 @@ from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import Rule, Templates, check_thresholds, require_values, to_internal, to_user
 
 #: Closest impostors that are modelled, as proportions; pairs of templates and people of the first.
 TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10
@@ -331,7 +329,7 @@ def _has_zero(scores: Scores, zero: bool | None) -> bool:
 def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
     """Return a FAR target, or None and increasing distances."""
     if isinstance(thresholds, str) or (isinstance(thresholds, tuple) and "far" in thresholds):
-        rule = parse_rule(thresholds, "thresholds")
+        rule = Rule.parse(thresholds, "thresholds")
         if rule.name != "far" or not 0 < rule.values[0] < 1:
             raise DataError(f"{Argument('thresholds')} is {rule}; expected a FAR above 0, below 1")
         return rule.values[0], np.array([np.nan])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -71,15 +71,19 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.tallies.by_subject import knows_people
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
-from bioeval.tallies.judged import Judged, judge_listed
-from bioeval.tallies.points import per_cent
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import Templates
+from bioeval.tallies import (
+    IdentificationJob,
+    Judged,
+    RankUnit,
+    Rule,
+    Templates,
+    ThresholdTask,
+    is_symmetric,
+    per_cent,
+    require_values,
+    run_jobs,
+    to_user,
+)
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),
@@ -281,11 +285,11 @@ def study_threshold(
     >>> int(ds.subjects_for_3), int(ds.subjects_for_30)
     (25, 78)
     """
-    rule = parse_rule(target, "target")
+    rule = Rule.parse(target, "target")
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
-    task = chosen_task(task, THRESHOLD_TASKS)
+    task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
         scores = searches_of_people(scores)
     if assure is not None:
@@ -415,7 +419,7 @@ def _comparisons(
     compared = ComparedPeople.of_scores(scores)
     if compared is not None:
         people["pairs_of_people"] = compared.pairs
-    if knows_people(scores):
+    if scores._knows_subjects:
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
         people["disjoint_pairs"] = disjoint
     return _Counts(
@@ -483,7 +487,7 @@ def _assured_on_new(
 def _where_chosen(counts: _Counts, kind: str) -> Variables:
     """Return the threshold to install, with its attempts, units and optimistic rates."""
     whole, independent = counts.whole, counts.independent
-    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
+    fa, fr = whole.test.errors_at(whole.chosen.threshold) if whole.chosen.defined else (0, 0)
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     known = whole.chosen.defined
     variables: Variables = {
@@ -511,7 +515,7 @@ def _by_subject(
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
-    if not knows_people(scores):
+    if not scores._knows_subjects:
         return {}, [
             "the subjects of the pairs are not given, so there is no interval by subject; if "
             "template names contain the subjects, give --subject-from "
@@ -716,7 +720,7 @@ class Searches:
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = scores._codes.probe
         mated = np.flatnonzero(tally.mates > 0)
-        self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
+        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
         self.unmated = tally.impostor_probes("unenrolled")
         self.other = tally.other[self.unmated]
@@ -755,7 +759,7 @@ class Searches:
     def judge_all(self) -> Judged:
         """Choose a threshold on all searches, and count them at it."""
         attempts = self.part(np.arange(len(self.person))).attempts()
-        return judge_listed(attempts, attempts, self.options.distance_rule)
+        return Judged.of_listed(attempts, attempts, self.options.distance_rule)
 
     def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
@@ -764,7 +768,7 @@ class Searches:
             split = plan.split(*place)
             parts = self.part(split.train), self.part(split.test)
             train, test = (part.attempts() for part in parts)
-            judged = judge_listed(train, test, self.options.distance_rule)
+            judged = Judged.of_listed(train, test, self.options.distance_rule)
             made = Fold.of_judged(judged, *split.sizes(self.person))
             found[place] = made.with_searches(*parts, self.options.ranks)
         return found

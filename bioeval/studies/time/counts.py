@@ -17,14 +17,19 @@ import numpy as np
 from bioeval.base import Argument, DataError, ProtocolError, engine, require_choice, require_integer
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.counters import ThresholdCounter, gather
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.fold_counts import FoldSweep, Subset
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.judged import judge_folds
-from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies import (
+    ConcatenatedRows,
+    FoldSweep,
+    IdentificationJob,
+    IdentificationTally,
+    Judged,
+    Rule,
+    Subset,
+    gather,
+    guide_to,
+    run_jobs,
+)
+from bioeval.tallies.counters import ThresholdCounter
 
 #: Calendar units, as numpy names them.
 UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
@@ -257,7 +262,7 @@ def _by_rule(
     else:
         run_jobs(reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
-    judged = judge_folds(sweep, counting.rule, [parts])[0]
+    judged = Judged.of_folds(sweep, counting.rule, [parts])[0]
     reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:
@@ -266,9 +271,9 @@ def _by_rule(
             f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
             f"{lacking} attempt; give a number"
         )
-    total, accepted = whole.impostor_attempts, chosen.counts(whole)[0]
+    total, accepted = whole.impostor_attempts, whole.errors_at(chosen.threshold)[0]
     attempts = [total - one.test.impostor_attempts for one in judged]
-    accepts = [accepted - chosen.counts(one.test)[0] for one in judged]
+    accepts = [accepted - one.test.errors_at(chosen.threshold)[0] for one in judged]
     threshold = chosen.threshold
     return (
         math.nan if math.isnan(threshold) else float(threshold),

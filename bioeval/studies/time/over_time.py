@@ -75,12 +75,16 @@ from bioeval.studies.time.counts import (
     TimeBins,
     attempts_over_time,
 )
-from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RANK_UNITS, TIES, RankUnit, Ties, rank_weights
-from bioeval.tallies.threshold_rules import Rule, parse_rule
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies import (
+    IdentificationTally,
+    RankUnit,
+    Rule,
+    Templates,
+    Ties,
+    is_accepted,
+    require_values,
+    to_user,
+)
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
@@ -218,7 +222,7 @@ def identified(
     ``dir`` is within the threshold too. Under expected ties they are probabilities.
     """
     mated = np.nonzero(tally.mates > 0)[0]
-    probe, rank, weight = rank_weights(tally, mated, ties)
+    probe, rank, weight = tally.rank_weights(mated, ties)
     place = np.searchsorted(mated, probe)
     cms = np.stack([np.bincount(place, weight * (rank <= k), len(mated)) for k in ranks])
     if ties != "expected":
@@ -377,15 +381,15 @@ def over_time(
     """
     limits = _interval(interval, confidence, replicates, random_state)
     view, given = _checked(scores, templates, fusion)
-    require_choice("rank_unit", rank_unit, RANK_UNITS)
-    require_choice("ties", ties, TIES)
+    require_choice("rank_unit", rank_unit, RankUnit)
+    require_choice("ties", ties, Ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
             f"{Argument('budget')} is an option of mFR, and mFR needs a card: give "
             f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
     unit = rank_unit if stated else None
@@ -493,7 +497,7 @@ def ageing(
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
         raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
-    rule = parse_rule(threshold)
+    rule = Rule.parse(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
@@ -526,7 +530,7 @@ def ageing(
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
     """Return the scores with galleries over time, and their times."""
     require_scores(scores)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")

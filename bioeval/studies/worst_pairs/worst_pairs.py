@@ -17,9 +17,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies import SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),
@@ -237,7 +235,7 @@ def worst_pairs(
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):

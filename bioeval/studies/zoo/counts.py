@@ -28,10 +28,15 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.zoo import kernel
-from bioeval.tallies.cells import is_accepted, rounded_down
-from bioeval.tallies.counters import gather
-from bioeval.tallies.parts import ConcatenatedRows, TreeSums, merged
-from bioeval.tallies.sweep import watch_found, watched
+from bioeval.tallies import (
+    ConcatenatedRows,
+    InBlocks,
+    TreeSums,
+    gather,
+    is_accepted,
+    merged,
+    rounded_down,
+)
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ def count_by_subject(
             counts = work.rows(reader, 0, scores.shape[0], progress)
         else:
             counts = chosen.count(work, progress)
-            watch_found(reader, counts["watch"])
+            work.include_watched(counts["watch"])
         reader.note_failure_codes()
         return _require_finite(work.tally(counts))
 
@@ -180,8 +185,10 @@ def rows_per_chunk(scores: Scores) -> int:
     return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
 
 
-class SubjectWork:
+class SubjectWork(InBlocks):
     """Attempts by subject, counted in blocks of rows in any place and order."""
+
+    step = 0  # of the scores
 
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         scores, gallery = reader.scores, reader.gallery
@@ -218,7 +225,7 @@ class SubjectWork:
         reader = self.reader.for_rows(low, high)
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.rows(reader, low, high, None)
-        return found | {"watch": watched(reader, low, high)}
+        return found | {"watch": self.watched(reader, low, high)}
 
     def rows(
         self, reader: BlockReader, low: int, high: int, progress: Progress | None

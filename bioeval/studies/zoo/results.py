@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base import Argument, DataError, Name, counted, require_number
 from bioeval.results import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies import to_user
 
 
 def _zoo() -> dict[str, Name]:

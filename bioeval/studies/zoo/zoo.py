@@ -52,9 +52,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies.threshold_rules import parse_rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies import Rule, Templates, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -220,9 +218,9 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    require_choice("templates", templates, TEMPLATES)
+    require_choice("templates", templates, Templates)
     parse_fusion(fusion)
-    rule, proportion = parse_rule(threshold), Quantile.parse(quantile)
+    rule, proportion = Rule.parse(threshold), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
     seed = seed_sequence(random_state)
     reader = BlockReader(scores)

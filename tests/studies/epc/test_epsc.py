@@ -47,7 +47,6 @@ def test_thresholds_and_rates_are_as_defined(few, data, kind, templates, criteri
     options = {"templates": templates, "fusion": "min"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(point_search, "FEW", few)
-        patch.setattr("bioeval.studies.attacks.attack_points.FEW", few)
         given_sets = [
             be.Scores(**case.scores(), probe_meta={"attack": species}) for case, species in sets
         ]
@@ -85,7 +84,6 @@ def test_without_weight_of_attacks_it_is_the_epc(sets, beta):
 
 def test_rejecting_everybody_may_cost_least(monkeypatch):
     monkeypatch.setattr(point_search, "FEW", 0)
-    monkeypatch.setattr("bioeval.studies.attacks.attack_points.FEW", 0)
     far = np.array([[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]], dtype=float)
     meta = {"attack": ["print", "", "", ""]}
     scores = be.Scores(far, ["ann", "ann", "bob", "bob"], probe_meta=meta)

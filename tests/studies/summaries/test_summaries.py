@@ -253,7 +253,7 @@ def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
     elif what == "large":
         monkeypatch.setattr(counted_together, "CELLS", 300)
     elif what == "sparse":
-        monkeypatch.setattr(counted_together, "MOST", 100)
+        monkeypatch.setattr(counted_together.OrderedScores, "MOST", 100)
         monkeypatch.setattr(module, "scalars_of", None)
     elif what == "order":
         scores = be.Scores(values.argsort().argsort(), labels, kind="order")
