@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from bioeval.tallies.tied_places import Ties
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client
@@ -36,6 +35,7 @@ from bioeval.tallies.identification_job import IdentificationJob, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.tied_places import Ties
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),

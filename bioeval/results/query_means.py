@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from bioeval.tallies.tied_places import place_weights
 
 from bioeval.base.scalars import MATCH_SUMS, Scalar
 from bioeval.results.dataset import rate

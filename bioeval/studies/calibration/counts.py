@@ -17,7 +17,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies import ThresholdCounter, VerificationJob, guide_to
+from bioeval.tallies import ThresholdCounter, VerificationJob
 from bioeval.tallies.points import hull_of
 
 LOG2 = float(np.log(2.0))

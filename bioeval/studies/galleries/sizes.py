@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.base import MergeError
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies import IdentificationJob, IdentificationTally, guide_to, require_alike
+from bioeval.tallies import IdentificationJob, IdentificationTally, require_alike
 from bioeval.tallies.counters import ThresholdCounter
 
 MODEL = (

@@ -26,7 +26,6 @@ from bioeval.tallies import (
     Rule,
     Subset,
     gather,
-    guide_to,
     run_jobs,
 )
 from bioeval.tallies.counters import ThresholdCounter
