@@ -17,7 +17,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.constant_rows import constant_rows
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class FailureCodeWatch:
         sample = sign * raw.values[np.ix_(raw.rows[chosen - low], places)].astype(np.float64)
         sample[~np.isfinite(sample)] = np.nan
         if len(raw.mask):
-            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == IGNORE] = np.nan
+            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == Mask.IGNORE] = np.nan
         itself = self.itself[chosen]
         sample[itself >= 0, itself[itself >= 0]] = np.nan
         self.sample[first:last] = sample
@@ -174,7 +174,7 @@ class FailureCodeWatch:
             found = scores._read_rows(low, high, columns).astype(np.float64)
             compared = np.isfinite(found) & (scores.probe_ids[low:high, None] != ids)
             if scores._has_mask:
-                compared &= scores._read_mask(low, high, columns) != IGNORE
+                compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
             constant &= ((found == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
-from bioeval.scores.arrays import IGNORE, as_index
+from bioeval.scores.arrays import Mask, as_index
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
 from bioeval.scores.labels import as_labels, as_meta
 
@@ -337,7 +337,7 @@ class Scores(LabelledMatrix):
             )  # fmt: skip
         rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
-            refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
+            refuse(self._mask[rows, columns] == Mask.IGNORE, "are cells that the mask ignores")
         refuse(self._excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self._verify()
         values = self._cells(i, j)

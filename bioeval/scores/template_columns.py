@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -113,11 +112,3 @@ def _require_known(values: np.ndarray, what: str, given: Any, side: str) -> None
             f"NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave those "
             "templates out, or give them a separate value"
         )
-
-
-def numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
-    """Return the metadata columns ``stem_1``, ``stem_2`` ... as lists."""
-    columns: list[list[Any]] = []
-    while f"{stem}_{len(columns) + 1}" in meta:
-        columns.append(meta[f"{stem}_{len(columns) + 1}"].tolist())
-    return columns

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
@@ -296,7 +296,7 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
     kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
     if attacks._has_mask:
         base = attacks._base_rows(row), attacks._base_columns(column)
-        kept &= attacks._mask[base] != IGNORE
+        kept &= attacks._mask[base] != Mask.IGNORE
     row, column = row[kept], column[kept]
     values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
     failed = np.isnan(values)

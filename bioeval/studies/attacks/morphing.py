@@ -28,7 +28,6 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
@@ -235,7 +234,7 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
     """Return the contributors of each morph, as text."""
     morphs = scores.gallery_labels.tolist()
     if given is None:
-        columns = numbered_columns(scores.gallery_meta, "contributor")
+        columns = _numbered_columns(scores.gallery_meta, "contributor")
         if not columns:
             raise DataError(
                 f"who contributed to the morphs is not known; give {Argument('contributors')}, or "
@@ -259,6 +258,14 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
             )
         found.append([*names])
     return found
+
+
+def _numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
+    """Return the metadata columns ``stem_1``, ``stem_2`` ... as lists."""
+    columns: list[list[Any]] = []
+    while f"{stem}_{len(columns) + 1}" in meta:
+        columns.append(meta[f"{stem}_{len(columns) + 1}"].tolist())
+    return columns
 
 
 def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[str, Scores]:
@@ -291,7 +298,7 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
     place = {str(x): i for i, x in enumerate(names)}
     sources = [
         {place[str(x)] for x in row if str(x) in place}
-        for row in zip(*numbered_columns(scores.gallery_meta, "source"), strict=True)
+        for row in zip(*_numbered_columns(scores.gallery_meta, "source"), strict=True)
     ] or [set() for _ in people]
     reader = BlockReader(scores)
     order = np.arange(len(people)) if reader.gallery.order is None else reader.gallery.order

@@ -19,8 +19,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
-from bioeval.scores.attempted import attempted
-from bioeval.scores.blocks import Progress
+from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
 from bioeval.scores.labels import plain
@@ -208,9 +207,10 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     exact = int(found.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
+    reader = BlockReader(scores)
     rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
     for i in rows[:_MOST_ROWS] if limit else ():
-        away = abs(attempted(scores, i, i + 1)[0] - perfect)
+        away = abs(reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (scores._codes.gallery != scores._codes.probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
     proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]

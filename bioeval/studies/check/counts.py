@@ -10,8 +10,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.label_medians import label_medians
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.failure_codes import FailureCodeWatch
 from bioeval.scores.matrix import Scores
 from bioeval.studies.check.kernel import KINDS, scan_rows
@@ -19,7 +19,7 @@ from bioeval.studies.check.kernel import KINDS, scan_rows
 
 def block_medians(block: Block, found: np.ndarray) -> None:
     """Write the medians of a block of rows into those of all rows, (m, 3)."""
-    values = writable_alias(np.ascontiguousarray(block.values, dtype=np.float64))
+    values = np.ascontiguousarray(block.values, dtype=np.float64)
     rows = found[block.low : block.low + len(values)]
     columns = np.arange(values.shape[1])
     label_medians(values, columns, block.starts, block.own, block.self_position, rows)
@@ -30,7 +30,7 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
     gallery, rows = reader.gallery, slice(low, low + len(values))
     found = np.empty((len(values), 3))
     label_medians(
-        writable_alias(values), gallery.columns[0], gallery.starts, gallery.own[rows],
+        values, gallery.columns[0], gallery.starts, gallery.own[rows],
         gallery.self_position[rows], found,
     )  # fmt: skip
     return found
@@ -150,8 +150,7 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     """Scan rows ``low:high``; return genuine distances in them."""
     scores, itself = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
-    raw = scores._read_rows(low, high)
-    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high, mates)
@@ -179,14 +178,14 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         found.forth[first:last] = values[found.lines[first:last] - low]
         found.back[:, low:high] = values[:, found.lines].T
         if len(state):
-            found.compared[0, first:last] = state[found.lines[first:last] - low] != IGNORE
-            found.compared[1, :, low:high] = state[:, found.lines].T != IGNORE
-    seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
+            found.compared[0, first:last] = state[found.lines[first:last] - low] != Mask.IGNORE
+            found.compared[1, :, low:high] = state[:, found.lines].T != Mask.IGNORE
+    seen = values if not len(state) else np.where(state == Mask.IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
     if len(found.medians):
         found.medians[low:high] = row_medians(reader, low, seen)
-    kept = seen[mates] if labelled else seen[state == GENUINE]
+    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 
@@ -212,11 +211,11 @@ def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndar
         state = np.array(scores._read_mask(low, high), dtype=np.uint8)
     if scores.exclude:
         if not len(state):
-            state = np.full((high - low, scores.shape[1]), IMPOSTOR, dtype=np.uint8)
+            state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
         place, column = mates
         gone = scores._excluded(low + place, column)
         if scores._enrolment_times is not None:
             rows = np.arange(low, high)[:, None]
-            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
-        state[place[gone], column[gone]] = IGNORE
+            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = Mask.IGNORE
+        state[place[gone], column[gone]] = Mask.IGNORE
     return state

@@ -36,7 +36,6 @@ from bioeval.results.support import (
     pairs_that_count,
     supported,
 )
-from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
@@ -506,7 +505,7 @@ class _Left:
         first &= self.gallery.own != group
         self.near[first], self.group[first] = median[first], group
         for i in np.flatnonzero(again).tolist():
-            values = attempted(self.reader.scores, i, i + 1)
+            values = self.reader.attempted(i, i + 1)
             values[:, ~self._enrolled] = np.nan
             self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
 
@@ -522,10 +521,10 @@ class _Left:
         sizes = np.cumsum([len(self._columns(group)) for group in groups])
         groups = groups[: max(1, int(np.searchsorted(sizes, _KEPT_VALUES // m, side="right")))]
         columns = [self._columns(group) for group in groups]
-        part = scores.select(gallery=np.concatenate(columns))._reading_own_columns()
+        part = BlockReader(scores.select(gallery=np.concatenate(columns))._reading_own_columns())
         step = self.reader.rows_per_block()
         values = np.concatenate(
-            [attempted(part, low, min(low + step, m)) for low in range(0, m, step)]
+            [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
         )
         ends = np.cumsum([len(x) for x in columns])[:-1]
         self._read = dict(zip(groups, np.split(values, ends, axis=1), strict=True))

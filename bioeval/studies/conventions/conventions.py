@@ -37,7 +37,7 @@ from bioeval.results.words import number
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import Provenance, describe
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,
@@ -156,7 +156,7 @@ def conventions(
         tick(1)
     shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
     names = [asked] if asked else shown
-    return _dataset(describe(scores), task, names, goal, rows, left_out, asked)
+    return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)
 
 
 def _parsed(measure: Any) -> tuple[str, float | None]:

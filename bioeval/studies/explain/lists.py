@@ -16,9 +16,8 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.scores import arrays
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.blocks import BlockReader, as_distances
+from bioeval.scores.arrays import Mask, parse_fusion
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.formats.label_files import NAME_COLUMNS
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
@@ -91,12 +90,12 @@ class RowCells:
     def _read(self, i: int) -> list[Cell]:
         block = self.reader.block(i, i + 1)
         row, gallery = i - block.low, self.reader.gallery
-        raw = self.scores._read_rows(i, i + 1)[0].tolist()
+        raw = self.reader.given.read(i, i + 1)[0].tolist()
         group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
         genuine = np.zeros(len(raw), dtype=bool)
         genuine[block.mate_start[row] : block.mate_stop[row]] = True
         if not self.scores._labelled and block.mask is not None:
-            genuine = block.mask[row] == arrays.GENUINE
+            genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         itself, reasons = int(block.self_position[row]), None
         found = []
@@ -122,7 +121,9 @@ class _Reasons:
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
         nothing = np.zeros(len(every), dtype=bool)
-        self.masked, self.removed = (_ignored(x, i) for x in (row.given, row.scores))
+        self.masked, self.removed = (
+            BlockReader(x).given.masked(i, i + 1)[0] for x in (row.given, row.scores)
+        )
         self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
         times = self.scores._enrolment_times
         self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
@@ -151,13 +152,6 @@ class _Reasons:
             if value == plain(gallery[name][column]):
                 return f"{name} ({value})"
         return "metadata"
-
-
-def _ignored(scores: Scores, i: int) -> np.ndarray:
-    """Return which comparisons of a row the mask excludes."""
-    if not scores._has_mask:
-        return np.zeros(scores.shape[1], dtype=bool)
-    return scores._read_mask(i, i + 1)[0] == arrays.IGNORE
 
 
 def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
@@ -424,8 +418,8 @@ class QueryRow:
         itself = int(lists.self_column[i])
         if itself >= 0:
             listed[itself] = False
-        raw = scores._read_rows(i, i + 1)
-        values = as_distances(raw, scores.kind)[0]
+        given = RowReader(scores).given
+        raw, values = given.read(i, i + 1), given.distances(i, i + 1)[0]
         if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
         found = []

@@ -32,7 +32,7 @@ from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance, describe
+from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts
@@ -580,8 +580,8 @@ class TransformedScores:
 
     def about(self, made: Scores | None) -> Provenance:
         """Return the provenance of the results."""
-        about = describe(self.first)
-        prints = [describe(scores).fingerprints for scores in self.systems.values()]
+        about = Provenance.of(self.first)
+        prints = [Provenance.of(scores).fingerprints for scores in self.systems.values()]
         return replace(
             about,
             name=" + ".join(self.systems) or about.name,

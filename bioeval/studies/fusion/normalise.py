@@ -10,10 +10,10 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.scores.arrays import IGNORE
-from bioeval.scores.derived import derived
+from bioeval.scores.arrays import Mask
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.studies.calibration.derived import derived
 from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -154,7 +154,7 @@ class CohortSide(NamedTuple):
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
             left_out = itself | (scores._codes.probe[i, None] == scores._codes.gallery[columns])
             if scores._has_mask:
-                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == IGNORE
+                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)
             values[left_out] = np.nan
             if not self.rows:

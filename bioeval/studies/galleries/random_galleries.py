@@ -16,7 +16,6 @@ import numpy as np
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel_draw
-from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.galleries import kernel
@@ -387,7 +386,7 @@ class SampledJob:
         facts = kernel_draw.Facts(**found, mates=self.mates[rows], others=self.others[rows])
         kernel_draw.draw_facts(
             probes,
-            writable_alias(self.reader.scores.probe_ids[rows]),
+            np.array(self.reader.scores.probe_ids[rows]),
             self.drawn.size,
             self.key,
             facts,

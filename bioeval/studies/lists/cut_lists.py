@@ -33,7 +33,7 @@ from bioeval.results.identification import (
 from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.provenance import describe
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
@@ -130,7 +130,7 @@ def open_set_of_lists(
     given, grid = found.curves(grid, count)
     points, exact = found.points(far_targets, count)
     attempts = found.attempts()
-    about = describe(scores)
+    about = Provenance.of(scores)
     fixed = attempts.scalars(about, found.role, far_targets, exact)
     fixed.variables.pop("tied")
     variables = bounded_variables(given | points | {"tied": ((), *found.tied)})
@@ -463,7 +463,7 @@ def gom_of_lists(
         )
     notes += _bound_warnings(variables, scores.depth)
     notes += cut_warnings(found.positives, scores.depth, "positives")
-    attrs = about_attrs(describe(scores), "GOM", notes) | {
+    attrs = about_attrs(Provenance.of(scores), "GOM", notes) | {
         "variant": options.variant,
         "budget": int(options.budget),
         "ties": "listed",

@@ -26,7 +26,7 @@ from bioeval.results.query_means import (
     match_sum,
 )
 from bioeval.scores.labels import Codes
-from bioeval.scores.provenance import describe
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.results import (
@@ -247,7 +247,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
+    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), Provenance.of(scores)
     if skipped:
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")

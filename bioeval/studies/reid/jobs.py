@@ -18,12 +18,10 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.results.query_means import MatchLists
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import (
     BlockReader,
     Progress,
-    RowsInRoom,
-    as_distances,
     require_subjects,
     threads_for,
 )
@@ -76,7 +74,7 @@ class RowReader(BlockReader):
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         codes = self.scores._codes
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
-        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
         if wrong.any():
             row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -225,7 +223,7 @@ class Lists:
         base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores._has_mask and not scores.exclude
-        step, raw = reader.rows_per_block(), RowsInRoom(scores)
+        step, given = reader.rows_per_block(), reader.given
         if isinstance(base, np.ndarray) and scores._reads_in_place:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
@@ -235,7 +233,7 @@ class Lists:
                 return reader.block(low, high).values
 
             if direct:
-                values = writable_alias(as_distances(raw.read(low, high), scores.kind))
+                values = given.distances(low, high)
                 reader.look(low, values)
                 yield low, values, checked
             else:
@@ -329,13 +327,13 @@ class LazyMask:
         candidates = lists.rules[lists.convention.removed]
         index = np.arange(self.shape[0])[rows]
         genuine = lists.own[index, None] == lists.identity[None]
-        mask = np.where(genuine, np.uint8(GENUINE), np.uint8(IMPOSTOR))
-        mask[~candidates.kept[candidates.which[index]]] = IGNORE
+        mask = np.where(genuine, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
+        mask[~candidates.kept[candidates.which[index]]] = Mask.IGNORE
         if candidates.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
-            mask[genuine & here] = IGNORE
+            mask[genuine & here] = Mask.IGNORE
         if self.given is not None:
-            mask[self.given[index] == IGNORE] = IGNORE
+            mask[self.given[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
 
@@ -457,7 +455,7 @@ class RetrievalJob(InBlocks):
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=writable_alias(self.scores.probe_ids[low : low + len(rows)]),
+            keys=np.array(self.scores.probe_ids[low : low + len(rows)]),
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
         kernel.single_shots(*given, draws, at_rank)
@@ -594,7 +592,7 @@ def matches_of_rows(
         "own": lists.own[part],
         "kept": rules.kept,
         "which": rules.which[part],
-        "place": writable_alias(job.scores.gallery_ids)[None],
+        "place": np.array(job.scores.gallery_ids)[None],
     }
     return job.shared[rule].around(low, rows, candidates)
 

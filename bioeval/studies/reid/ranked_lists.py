@@ -12,7 +12,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
 from bioeval.results.dataset import build
-from bioeval.scores.blocks import as_distances, require_subjects
+from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.reid.reid import apply_convention, gom
@@ -47,9 +47,9 @@ def ranked_lists(
     given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
     found = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
-    seen = apply_convention(scores, convention)
-    values = as_distances(seen._read_rows(0, m), scores.kind).astype(np.float64)
-    kept = seen._read_mask(0, m) > 0
+    given = BlockReader(apply_convention(scores, convention)).given
+    values = given.distances(0, m).astype(np.float64)
+    kept = ~given.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
     own = scores._codes.probe[:, None] == scores._codes.gallery[order]

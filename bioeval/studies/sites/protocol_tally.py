@@ -19,7 +19,6 @@ from bioeval.results.dataset import tree_of
 from bioeval.results.identification import open_set_grid
 from bioeval.results.query_means import MatchLists
 from bioeval.results.verification import grid_of
-from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.sites.folded import Folded, fold_identification, fold_verification
 from bioeval.studies.sites.gallery_parts import GalleryPart
@@ -61,7 +60,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
 
     Attempts of verification add up. The ranks of the shared mates do, too.
     """
-    about = about_of_union(mine.about, theirs.about)
+    about = mine.about.over_galleries(theirs.about)
     if mine.form == "verification":
         return replace(mine.merge(theirs), about=about)
     if mine.form not in _RULES:

@@ -24,7 +24,6 @@ from bioeval.results.identification import (
 )
 from bioeval.results.point_bounds import bounds_between, open_set_bounds
 from bioeval.results.query_means import QueryMean
-from bioeval.scores.provenance import disjoint_pairs
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.results import (
@@ -84,7 +83,7 @@ def folded_verification(
     }
     if sides := tally.about.people:
         variables["subjects"] = sides[-1]
-        variables["disjoint_pairs"] = disjoint_pairs(*sides)
+        variables["disjoint_pairs"] = min(*sides[:2], sides[2] // 2)
     coordinates = {"threshold": thresholds}
     if not tally.noise:  # of noisy counts they would be no bounds
         coordinates["far_target"] = targets

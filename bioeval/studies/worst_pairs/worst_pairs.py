@@ -14,7 +14,7 @@ from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.check.counts import block_medians
@@ -147,7 +147,7 @@ def _add_genuine(found: LeastCells, block: Block) -> None:
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, except the probe."""
-    row, position = cells_between(block.mate_start, block.mate_stop)
+    row, position = block.own_cells()
     other = position != block.self_position[row]
     return row[other], position[other]
 
