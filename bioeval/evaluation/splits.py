@@ -26,7 +26,6 @@ from bioeval.partition import (
 from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.labels import of_no_person
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
@@ -230,9 +229,7 @@ class SplitSides:
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        person = ~(
-            scores._no_person if ids is None else of_no_person(scores._codes.values, self.ids)
-        )
+        person = ~scores._codes.of_no_person(self.ids)
         person = person[np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
@@ -377,7 +374,7 @@ class PairSides:
         if by_subject:
             codes = codes_of_pairs(scores)
             ids = (*scores._junk_ids, *scores.distractor_ids)
-            person = ~of_no_person(codes.values, ids)
+            person = ~codes.of_no_person(ids)
             self.labels, self.n = codes.values[person], int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
             self._ends = number[np.stack([codes.probe, codes.gallery])]

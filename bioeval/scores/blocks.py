@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -33,6 +33,7 @@ from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
@@ -80,6 +81,27 @@ def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
     """Return about how many bytes templates and genuine comparisons take."""
     sampled = 32 * max(8 * gallery, 1 << 16)
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
+
+
+class MatrixMemory(NamedTuple):
+    """Bytes that an evaluation of a matrix takes, or of embeddings by their distances."""
+
+    templates: int  # and genuine comparisons
+    whole: float  # the matrix
+    streamed: float  # the distances that are computed together
+    fits: bool  # whether distances are made whole where no limit is given
+    tiled: bool  # whether distances are computed in tiles
+
+    @classmethod
+    def of(cls, probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
+        """Return the memory of an evaluation of scores of a size in bytes."""
+        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+
+        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
+        together = (TILE if tiled else 1) * gallery
+        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        templates = estimated_bytes(probes, gallery, genuine)
+        return cls(templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled)
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
@@ -714,7 +736,7 @@ def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
 
 
 def require_subjects(scores: Scores, what: str) -> None:
-    """Raise :class:`ProtocolError` where scores have no subjects that a task needs."""
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, which a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{what} needs a matrix of scores with labels; these are fixed pairs, for "
@@ -725,3 +747,4 @@ def require_subjects(scores: Scores, what: str) -> None:
             f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
             "of the templates. Give labels"
         )
+    scores._require_matrix()

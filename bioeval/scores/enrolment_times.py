@@ -107,11 +107,6 @@ def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> No
     raise DataError(f"{what}: row {row} is {plain(column[row])!r}; {why}")
 
 
-def missing(times: np.ndarray) -> np.ndarray:
-    """Return which times are missing."""
-    return np.isnat(times) if times.dtype.kind == "M" else np.isnan(times.astype(np.float64))
-
-
 class EnrolmentTimes:
     """Times of a gallery and of probes, as whole numbers in one chronological order.
 
@@ -144,13 +139,13 @@ class EnrolmentTimes:
                 "withdrawn_at of the gallery and seen_at of the probes, found none of them"
             )
         self.columns = tuple(given)
-        order = np.unique(_joined([x[~missing(x)] for x in given.values()]))
+        order = np.unique(_joined([x[x == x] for x in given.values()]))
         last = len(order) + 1
 
         def places(name: str, length: int, absent: int) -> np.ndarray:
             found = np.full(length, absent, dtype=np.int32)
             if name in given:
-                there = ~missing(given[name])
+                there = given[name] == given[name]
                 found[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
             return found
 
@@ -220,7 +215,7 @@ def times_of(
         for name, (side, meta) in zip(COLUMNS, sides, strict=True)
         if name in meta
     }
-    dated = {x.dtype.kind == "M": name for name, x in found.items() if not missing(x).all()}
+    dated = {x.dtype.kind == "M": name for name, x in found.items() if (x == x).any()}
     if len(dated) > 1:
         raise DataError(
             f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other in "

@@ -51,7 +51,7 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores, are_lists
+from bioeval.scores.top_k import TopKScores
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
@@ -503,7 +503,7 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         return
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         if scores.distances is not None:
             out.add("distances", scores.distances)
         out.add("indices", scores.indices)

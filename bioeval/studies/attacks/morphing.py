@@ -216,7 +216,6 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
                 f"morphing compares probes with morphed images, but the layout is {one.layout}; "
                 f"give the names of the morphs as {Argument('gallery_labels')}"
             )
-        one._require_matrix()
         require_subjects(one, "morphing")
         same = all(
             np.array_equal(getattr(one, x), getattr(first, x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,20 @@ import numpy as np
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name
 from bioeval.scores.blocks import require_subjects
-from bioeval.scores.bona_fide import attack_meta, filled, species_of, without_attacks
-from bioeval.scores.labels import plain
+from bioeval.scores.bona_fide import attacks_of, species_of, without_attacks
+from bioeval.scores.labels import ATTACK, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
+
+
+def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
+    """Return the metadata columns of rows, of a list those that its classes give."""
+    if not are_pairs(scores):
+        return scores.probe_meta
+    return {} if scores.attack is None else {ATTACK: scores.attack}
 
 
 def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
@@ -35,7 +43,7 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     DataError
         If there is no such column.
     """
-    meta = attack_meta(scores)
+    meta = _row_meta(scores)
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
@@ -83,7 +91,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     else:
         require_scores(attacks, "attacks")
         _require_labels(scores)
-        if attack in attack_meta(scores):
+        if attack in _row_meta(scores):
             raise DataError(
                 f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
@@ -145,7 +153,7 @@ def _require_labels(scores: Scores) -> None:
 
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
-    attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    _, attacks = attacks_of(scores, attack)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
     if alone.any():
         raise DataError(

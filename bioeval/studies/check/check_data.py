@@ -19,9 +19,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
 from bioeval.scores.arrays import lattice_step
-from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
+from bioeval.scores.failure_codes import EndValue
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
@@ -207,10 +207,9 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     exact = int(found.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    reader = BlockReader(scores)
     rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
     for i in rows[:_MOST_ROWS] if limit else ():
-        away = abs(reader.attempted(i, i + 1)[0] - perfect)
+        away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (scores._codes.gallery != scores._codes.probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
     proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
@@ -247,7 +246,7 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(found.row_digests[:, 0], varied & enough)
     groups = [("row", group, scores._codes.probe) for group in rows]
-    if (found.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+    if (found.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = found.columns[0] < found.columns[1]
         groups += [
             ("column", g, scores._codes.gallery) for g in _equal(found.column_digests, varied)
@@ -386,7 +385,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )  # fmt: skip
     known = np.isfinite(values)
     finite, impostor = values[known], ~scores.genuine[known]
-    ends = end_values(finite, impostor, scores.kind, copies=True)
+    ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     yield end_finding(
         zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"),
@@ -567,7 +566,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
     """
-    seen = found.watch.found()
+    seen = found.reader.watch.found()
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
@@ -576,17 +575,20 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
             "sentinels", "error",
             f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
             f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
-            len(lines), listed(lines), REMEDY,
+            len(lines), listed(lines), EndValue.REMEDY,
         )  # fmt: skip
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
         sign = -1.0 if larger_is_closer(scores.kind) else 1.0
         impostor = np.ones(len(scattered), dtype=bool)
-        for end in end_values(sign * scattered, impostor, scores.kind, copies=True):
+        for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
-                places = np.argwhere(found.watch.sample == end.value)
+                watch = found.reader.watch
+                places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
-                hits.append(np.column_stack([found.watch.sampled[places[:, 0]], places[:, 1]]))
+                hits.append(
+                    np.column_stack([found.reader.watch.sampled[places[:, 0]], places[:, 1]])
+                )
     where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
     of = counted(seen.compared, "sampled comparisons")
     return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(
@@ -605,7 +607,7 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Fi
     severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
     return Finding(
         "sentinels", severity, "; ".join(said), sum(shared for _, shared in found), where,
-        _CUT_OFF_REMEDY if severity == "note" else REMEDY,
+        _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
     )  # fmt: skip
 
 
@@ -659,7 +661,7 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
 
 def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
-    watch = found.watch
+    watch = found.reader.watch
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
     if found.same:  # each pair of templates in one direction

@@ -12,7 +12,6 @@ from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.label_medians import label_medians
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.failure_codes import FailureCodeWatch
 from bioeval.scores.matrix import Scores
 from bioeval.studies.check.kernel import KINDS, scan_rows
 
@@ -79,7 +78,7 @@ class DataScan:
         Distances of these templates as probes, and as gallery.
     compared : bool array, shape (2, k, n)
         Which of both are attempts: not left out by a mask, an exclusion or a date.
-    watch : FailureCodeWatch
+    reader : BlockReader
         What was seen of failure codes, with a sample of rows in the units of the scores.
     medians : float64 array, shape (m, 3)
         Of each row, as :func:`bioeval.kernels.label_medians.label_medians` writes them; empty
@@ -100,7 +99,7 @@ class DataScan:
     forth: np.ndarray
     back: np.ndarray
     compared: np.ndarray
-    watch: FailureCodeWatch
+    reader: BlockReader
     medians: np.ndarray
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
 
@@ -115,7 +114,6 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     """Read every score of a matrix once."""
     reader = BlockReader(scores)
     m, n = scores.shape
-    itself = reader.watch.itself
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
@@ -133,7 +131,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         forth=np.empty((len(lines), n)),
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
-        watch=FailureCodeWatch(scores, itself, np.arange(n)),
+        reader=reader,
         medians=np.empty((m if scores._labelled and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []
@@ -182,7 +180,7 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
             found.compared[1, :, low:high] = state[:, found.lines].T != Mask.IGNORE
     seen = values if not len(state) else np.where(state == Mask.IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
-    found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
+    reader.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
     if len(found.medians):
         found.medians[low:high] = row_medians(reader, low, seen)
     kept = seen[mates] if labelled else seen[state == Mask.GENUINE]

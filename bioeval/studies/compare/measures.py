@@ -20,7 +20,7 @@ from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.top_k import are_lists
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -469,7 +469,7 @@ class ComparedRetrieval:
 
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
-        if are_lists(scores):
+        if isinstance(scores, TopKScores):
             found, measures = reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
@@ -532,7 +532,7 @@ def _units_in_another_order(
     Of the queries of some subjects who are decided differently, and all of the gallery; None where
     there are no distances that could be compared.
     """
-    if are_lists(a.scores) or "order" in (a.scores.kind, b.scores.kind):
+    if isinstance(a.scores, TopKScores) or "order" in (a.scores.kind, b.scores.kind):
         return None
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():

@@ -18,9 +18,8 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import filled, without_attacks
+from bioeval.scores.bona_fide import attacks_of, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.explain.lists import (
     Candidate,
@@ -654,7 +653,7 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if kept is scores or are_pairs(scores):
         return kept, probe
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    attacks = [filled(meta, ATTACK, n) for (_, meta), n in zip(sides, scores.shape, strict=True)]
+    attacks = attacks_of(scores)
     for (own, meta), rows in zip(sides, attacks, strict=True):
         if {"template", *NAME_COLUMNS}.isdisjoint(meta):
             own["template"] = np.flatnonzero(~rows).astype(str).astype(object)
@@ -664,7 +663,7 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
         if attacks[0][probe]:
             raise DataError(
-                f"{Argument('probe')} is {probe}, an attack presentation (column {ATTACK!r}); "
+                f"{Argument('probe')} is {probe}, an attack presentation (column 'attack'); "
                 "be.vulnerability (bioeval vulnerability) counts it"
             )
         probe = int((~attacks[0][:probe]).sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -30,7 +30,7 @@ from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, ra
 from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
-from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -173,7 +173,7 @@ def gallery_templates(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
-    sampling: Sampling = "exact",
+    sampling: Literal["exact"] | int = "exact",
     random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

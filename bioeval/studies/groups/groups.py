@@ -202,7 +202,6 @@ def by_group(
             "random_state": random_state,
         }  # fmt: skip
         require_scores(scores)
-        scores._require_matrix()
         require_subjects(scores, "identification by group")
         column = probe_column(scores, group, "group")
         labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
+from bioeval.scores.formats.files import decoded_lines
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
 from bioeval.scores.formats.named_arrays import from_zero
@@ -35,6 +35,10 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
     )
 
 
+# The most entries of all lists, padded to the longest.
+_MOST_ENTRIES = 1 << 28
+
+
 def _parse(path: Path) -> np.ndarray:
     """Return the numbers, shape (queries, K), with -1 at the end of shorter lines."""
     rows = []
@@ -56,10 +60,10 @@ def _parse(path: Path) -> np.ndarray:
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
     longest = max(map(len, rows))
-    if len(rows) * longest > MOST_TEXT:
+    if len(rows) * longest > _MOST_ENTRIES:
         raise DataError(
             f"{path}: one of its {len(rows):,} lists has {longest:,} entries, so that all of them "
-            f"would need more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+            f"would need more than {_MOST_ENTRIES >> 20} Mi entries; expected shorter lists"
         )
     lists = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, entries in enumerate(rows):

@@ -31,7 +31,7 @@ from bioeval.scores.blocks import (
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_columns import Sides, template_columns
+from bioeval.scores.template_columns import template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
@@ -56,7 +56,7 @@ COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 def count_by_quality(
     reader: BlockReader,
-    places: tuple[np.ndarray, np.ndarray],
+    places: _Sides,
     cuts: np.ndarray,
     threshold: float,
     fusion: str | None = None,
@@ -326,7 +326,7 @@ def _number(place: int, value: Any) -> float:
     return number
 
 
-def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
+def _places(scores: Scores, quality: _Sides) -> tuple[int, _Sides]:
     """Return the number of samples, and the place of each probe and template among all.
 
     The lowest quality is first, equal ones are in order; a template on both sides is one sample.
@@ -351,6 +351,8 @@ def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
 
 
 # Proportions that are shown of a longer curve.
+_Sides = tuple[np.ndarray, np.ndarray]
+
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 

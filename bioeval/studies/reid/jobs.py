@@ -25,7 +25,7 @@ from bioeval.scores.blocks import (
     require_subjects,
     threads_for,
 )
-from bioeval.scores.labels import Codes, of_no_person
+from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
@@ -148,7 +148,6 @@ class Lists:
     """The candidate lists of scores under a convention, as integer codes."""
 
     def __init__(self, scores: Scores, convention: Convention):
-        scores._require_matrix()
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
         codes = scores._codes
@@ -161,10 +160,10 @@ class Lists:
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
         self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
-        self.marked = of_no_person(codes.values, convention.junk_ids)
+        self.marked = codes.of_no_person(convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
-        self.distractors = of_no_person(codes.values, self.distractor_ids)
+        self.distractors = codes.of_no_person(self.distractor_ids)
         #: The code of each query's subject; -1 where it is of no person.
         self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
         removes = convention.junk == "remove"
@@ -195,7 +194,7 @@ class Lists:
                 "are searched like any other" if keeps else "have no match left",
             ),
         ):
-            count = int(of_no_person(codes.values, ids)[self.own].sum())
+            count = int(codes.of_no_person(ids)[self.own].sum())
             if count:
                 said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
         return tuple(said)

@@ -36,7 +36,6 @@ def ranked_lists(
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
     require_subjects(scores, "a ranked list")
-    scores._require_matrix()
     scores = without_attacks(scores)
     m, n = scores.shape
     if m > QUERIES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import xarray as xr
@@ -39,12 +39,11 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatched
 from bioeval.results.words import excluded_by_system
-from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
+from bioeval.scores.labels import NOT_ENROLLED, Codes
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.top_k import TopKScores, are_lists
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
@@ -95,7 +94,7 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    sampling: Sampling = "exact",
+    sampling: Literal["exact"] | int = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -243,7 +242,7 @@ def reid(
     seed = require_integer("random_state", random_state, low=0)
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     taus = retrieval_thresholds(thresholds, "re-identification")
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         if taus is not None:
             refuse_thresholds()
         lists = runner_of(scores)
@@ -404,7 +403,7 @@ def gom(
         "max_rank": max_rank,
     }
     given["per_query"] = require_flag("per_query", per_query)
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
@@ -691,7 +690,7 @@ def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -
     stranger: object = "open query"
     if codes.values.dtype.kind in "iufb":
         free = np.arange(len(codes.values) + len(ids) + 1)
-        free = free[~np.isin(free, codes.values) & ~of_no_person(free, ids)]
+        free = free[~np.isin(free, codes.values) & ~np.isin(free, ids)]
         stranger = free[0].item()
     else:
         while stranger in codes.lookup:

@@ -56,16 +56,19 @@ site_options = option_group(
 )
 
 
+_MOST_SECRET = 1 << 20  # bytes
+
+
 def secret(path: str | None) -> bytes | None:
     """Return the secret in a file, without white space around it."""
     if path is None:
         return None
-    from bioeval.scores.formats.files import MOST_SETTINGS, existing_file
+    from bioeval.scores.formats.files import existing_file
 
     file = existing_file(path, "a file with a secret")
     with open(file, "rb") as opened:
-        found = opened.read(MOST_SETTINGS + 1)
-    if len(found) > MOST_SETTINGS:
+        found = opened.read(_MOST_SECRET + 1)
+    if len(found) > _MOST_SECRET:
         raise DataError(f"{file}: is larger than a secret; expected one line")
     if not found.strip():
         raise DataError(f"{file}: is blank; expected a secret")

@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, MergeError, counted
-from bioeval.scores.labels import plain, present
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ class DigestKey:
             empty = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=np.uint64)
             self._labels[id(values)] = values, *empty
         _, known, digests = self._labels[id(values)]
-        new = np.flatnonzero(present(codes, len(values)) & ~known)
+        new = np.unique(codes)
+        new = new[~known[new]]
         digests[new] = self.digests("label", map(repr, values[new].tolist()))
         known[new] = True
         return digests[codes]
@@ -414,7 +415,7 @@ def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
 
 def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
     """Return the digest of ``values[code]`` for each code."""
-    there = np.flatnonzero(present(codes, len(values)))
+    there = np.unique(codes)
     digests = np.zeros(len(values), dtype=np.uint64)
     digests[there] = key.digests(what, map(repr, values[there].tolist()))
     return digests[codes]

@@ -19,7 +19,7 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.scores.enrolment_times import as_times, missing
+from bioeval.scores.enrolment_times import as_times
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.fold_counts import FoldSweep, Subset
@@ -55,7 +55,7 @@ class TimeBins:
     @classmethod
     def of(cls, times: np.ndarray, bins: Any) -> TimeBins:
         """Return the bins of some times; see `bins` of :func:`bioeval.over_time`."""
-        known = times[~missing(times)]
+        known = times[times == times]
         if not len(known) or times.dtype.kind == "f" and not np.isfinite(known).all():
             raise DataError(
                 "there is no time to divide into bins: all are missing"
@@ -74,7 +74,7 @@ class TimeBins:
                 f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
             )
         codes = np.searchsorted(edges, times, side="right") - 1
-        codes[(codes >= len(edges) - 1) | missing(times)] = -1
+        codes[(codes >= len(edges) - 1) | (times != times)] = -1
         return cls(edges, codes.astype(np.int64))
 
 
@@ -112,7 +112,7 @@ def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
     """Return the given edges, checked."""
     name = str(Argument("bins"))
     edges = as_times(np.asarray(bins), name)
-    if edges.ndim != 1 or len(edges) < 2 or missing(edges).any() or (edges[1:] <= edges[:-1]).any():
+    if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
         kinds = ("dates", "numbers") if edges.dtype.kind == "M" else ("numbers", "dates")

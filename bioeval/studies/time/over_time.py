@@ -512,7 +512,6 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    scores._require_matrix()
     given = times_of(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
