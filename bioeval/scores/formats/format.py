@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from bioeval.scores.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 from bioeval.scores.listed_templates import Kept, ListRules
 from bioeval.scores.matrix import Scores
+
+if TYPE_CHECKING:
+    from bioeval.scores.formats.label_files import Labels
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MissingPairs = Literal["raise", "skip"]
@@ -183,6 +186,34 @@ class ReadOptions:
             for name, column in self.meta.items()
             if not name.startswith(other)
         }
+
+    def labels_of(self, side: str) -> Labels:
+        """Return the labels of the ``"probe"`` or the ``"gallery"`` side, of a file."""
+        from bioeval.scores.formats.label_files import read_side
+
+        return read_side(getattr(self, f"{side}_labels"), self, self.side_meta(side))
+
+    def from_zero(
+        self, lists: np.ndarray, size: int, where: str, guess: bool = False
+    ) -> np.ndarray:
+        """Return the numbers of gallery entries as indices from 0; negative numbers stay.
+
+        With `guess`, the option `first_index` is required unless the number 0 or `size` occurs.
+        """
+        first_index, listed = self.first_index, lists[lists >= 0]
+        if first_index is None:
+            from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
+            if guess and not (from_0 or from_1):
+                raise DataError(
+                    f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
+                    "gallery entries do not show whether the first entry is 0 or 1; give "
+                    f"{say('first_index', 0)} or {say('first_index', 1)}"
+                )
+            first_index = int(guess and from_1 and not from_0)
+        if first_index and (listed == 0).any():
+            row = int(np.argmax((lists == 0).any(axis=1)))
+            raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
+        return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
 
 
 def _columns(meta: Any) -> dict[str, str]:

@@ -35,7 +35,6 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
-    from_zero,
     no_labels,
     nothing_found,
     reid_layout,
@@ -169,7 +168,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
     lists_of = TopKScores(
-        from_zero(lists, n, options.first_index, f"{file.path}: {key!r}"),
+        options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
         distances=None if distances is None else file.read(distances),

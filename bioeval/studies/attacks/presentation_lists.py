@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.arguments import overflows
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.scores.formats.cells import Cells
-from bioeval.scores.formats.format import say
 from bioeval.scores.formats.spellings import TRUTH, is_number, no_species
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
@@ -96,7 +95,7 @@ def _score(cells: Cells, key: str | None) -> int:
         if len(found) != 1:
             raise DataError(
                 f"{cells.path}: {len(found)} columns of scores among {listed}; name one with "
-                f"{say('scores_key')}"
+                f"{Argument('scores_key')}"
             )
         return found[0]
     numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]

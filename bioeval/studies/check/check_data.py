@@ -586,9 +586,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
                 watch = found.reader.watch
                 places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
-                hits.append(
-                    np.column_stack([found.reader.watch.sampled[places[:, 0]], places[:, 1]])
-                )
+                hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
     where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
     of = counted(seen.compared, "sampled comparisons")
     return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(

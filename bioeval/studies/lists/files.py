@@ -10,23 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.scores.formats.files import decoded_lines
-from bioeval.scores.formats.format import Format, ReadOptions, say
-from bioeval.scores.formats.label_files import matrix_advice, read_side
-from bioeval.scores.formats.named_arrays import from_zero
+from bioeval.scores.formats.format import Format, ReadOptions
+from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.top_k import TopKScores
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
-    sides = {
-        side: read_side(getattr(options, f"{side}_labels"), options, options.side_meta(side))
-        for side in ("probe", "gallery")
-    }
+    sides = {side: options.labels_of(side) for side in ("probe", "gallery")}
     lists = _parse(path)
     sides["probe"].expect(len(lists), "lists, one per query")
     return TopKScores(
-        from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
+        options.from_zero(lists, len(sides["gallery"].label), f"{path}", guess=True),
         sides["probe"].label,
         sides["gallery"].label,
         probe_meta=sides["probe"].meta,
@@ -89,7 +85,7 @@ FORMAT = Format(
         and found.options.probe_labels is not None
         and found.options.gallery_labels is not None
     ),
-    needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
+    needs=f"top-K lists need {Argument('probe_labels')} and {Argument('gallery_labels')}",
     read=_read,
     options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
 )

@@ -20,8 +20,8 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.formats.archive import Archive, ArchiveWriter
-from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.formats.archive import Archive
+from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid.jobs import GomJob, all_matches
@@ -50,10 +50,7 @@ def write_arrays(
 ) -> None:
     """Write plain arrays and one JSON header; the file appears whole or not at all."""
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with replacing(path) as part_path, ArchiveWriter(part_path) as out:
-        out.add("header", text)
-        for name, array in arrays.items():
-            out.add(name, array)
+    Archive.write(path, {"header": text, **arrays})
 
 
 def read_arrays(
