@@ -418,6 +418,10 @@ class BlockReader:
                 values[scores._enrolment_times.not_enrolled(rows, slice(None))] = np.nan
         return values
 
+    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of some cells."""
+        return as_distances(self.scores._cells(rows, columns)[None], self.scores.kind)[0]
+
     @cached_property
     def watch(self) -> FailureCodeWatch:
         """Findings about failure codes in the rows that were read."""

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
-from bioeval.scores.arrays import Mask, as_index
+from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
 from bioeval.scores.labels import as_labels, as_meta
 
@@ -363,6 +363,29 @@ def _averaged(
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
     found, shared = average_embeddings(values, columns, names, side)
     return found, shared.pop(""), shared
+
+
+def places_of(
+    scores: Scores, chosen: Any, gallery_first: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the columns that an index of both sides chooses, or a pair of indices.
+
+    A pair that names its sides, as that of a splitter, is taken by the names.
+    """
+    if named := named_sides(chosen):
+        probes, gallery = named
+    elif (
+        isinstance(chosen, tuple | list) and len(chosen) == 2 and not any(map(np.isscalar, chosen))
+    ):
+        probes, gallery = reversed(chosen) if gallery_first else chosen
+    else:
+        probes, gallery = scores._sides_of_one(chosen)
+    columns = as_index(gallery, scores.shape[1], "gallery")
+    same = probes is gallery and scores.shape[0] == scores.shape[1]
+    rows = columns if same else as_index(probes, scores.shape[0], "probes")
+    if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+        scores.select(gallery=columns)  # raises
+    return rows, columns
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:

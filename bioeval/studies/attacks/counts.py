@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import Block, as_distances, as_row
+from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
@@ -298,7 +298,7 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         base = attacks._base_rows(row), attacks._base_columns(column)
         kept &= attacks._mask[base] != Mask.IGNORE
     row, column = row[kept], column[kept]
-    values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
+    values = BlockReader(attacks).cells(row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
         i = int(np.argmax(failed))

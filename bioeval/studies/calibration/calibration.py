@@ -34,7 +34,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_columns import probe_column
+from bioeval.scores.template_values import template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates
@@ -342,7 +342,7 @@ def calibration(
     if equalise is not None:
         if not isinstance(equalise, str):
             raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
-        values = probe_column(scores, equalise, "equalise")
+        values = template_columns(scores, equalise, "equalise", gallery=False)[0]
     ratios = scores.kind == "llr"
     with reported_to(progress):
         counts = count_for_calibration(

@@ -22,9 +22,9 @@ from bioeval.base.errors import BioevalWarning, DataError, counted, require_choi
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.derived_rows import derived
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
-from bioeval.studies.calibration.derived import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 
 

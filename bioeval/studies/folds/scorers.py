@@ -17,7 +17,7 @@ from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
+from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.counters import impostor_scores
 from bioeval.tallies.point_search import ImpostorSweep
@@ -271,7 +271,7 @@ def make_scorer(
                 "better is known"
             )
     require_choice("templates", templates, TEMPLATES)
-    kind = kind_of_metric(known_metric(metric), kind)
+    kind = kind_of_metric(metric, kind)
     check_far_targets([far_target])
     larger = (
         True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)

@@ -15,6 +15,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.derived_rows import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -23,7 +24,6 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
-from bioeval.studies.calibration.derived import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned

@@ -11,9 +11,9 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.scores.arrays import Mask
+from bioeval.scores.derived_rows import derived
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.studies.calibration.derived import derived
 from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]

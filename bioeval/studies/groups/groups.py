@@ -47,7 +47,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.template_columns import probe_column, template_columns
+from bioeval.scores.template_values import template_columns
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
@@ -203,7 +203,7 @@ def by_group(
         }  # fmt: skip
         require_scores(scores)
         require_subjects(scores, "identification by group")
-        column = probe_column(scores, group, "group")
+        column = template_columns(scores, group, "group", gallery=False)[0]
         labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)
         places = places[scores._codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)

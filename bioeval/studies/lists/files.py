@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.scores.formats.files import decoded_lines
+from bioeval.scores.formats.files import read_text
 from bioeval.scores.formats.format import Format, ReadOptions
 from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.top_k import TopKScores
@@ -38,7 +38,10 @@ _MOST_ENTRIES = 1 << 28
 def _parse(path: Path) -> np.ndarray:
     """Return the numbers, shape (queries, K), with -1 at the end of shorter lines."""
     rows = []
-    for number, line in enumerate(decoded_lines(path), 1):
+    lines = read_text(path).split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    for number, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()
         try:
             rows.append(list(map(_whole, words)))

@@ -31,7 +31,7 @@ from bioeval.scores.blocks import (
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_columns import template_columns
+from bioeval.scores.template_values import template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule

@@ -19,7 +19,7 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.scores.enrolment_times import as_times
+from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.fold_counts import FoldSweep, Subset
@@ -111,7 +111,7 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
 def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
     """Return the given edges, checked."""
     name = str(Argument("bins"))
-    edges = as_times(np.asarray(bins), name)
+    edges = EnrolmentTimes.parsed(np.asarray(bins), name)
     if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):

@@ -35,7 +35,7 @@ from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.enrolment_times import times_of
+from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
@@ -512,7 +512,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    given = times_of(scores.probe_meta, scores.gallery_meta)
+    given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
     return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import Argument, DataError, bad_choice, nearest_name
-from bioeval.scores.formats.files import decoded_lines, existing_file, read_text
+from bioeval.scores.formats.files import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
 LAYOUTS = {
@@ -328,7 +328,7 @@ def sequence_length(path: Path) -> int:
     """Read ``seqLength`` from a sequence's seqinfo.ini."""
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string("\n".join(decoded_lines(path)))
+        parser.read_string(read_text(path))
         said = parser["Sequence"]["seqLength"]
     except (configparser.Error, KeyError) as error:
         reason = " ".join(str(error).split())

@@ -13,7 +13,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, given: Any, what: str) -> Sides:
+def template_columns(scores: Scores, given: Any, what: str, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
     Parameters
@@ -24,7 +24,18 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
         the values of the probes and those of the gallery (of listed pairs, of their two sides).
     what : str
         The argument, for messages.
+    gallery : bool
+        Without, a metadata column may be of the probes alone, and stands for both sides.
     """
+    if (
+        not gallery
+        and isinstance(given, str)
+        and not are_pairs(scores)
+        and given in scores.probe_meta
+    ):
+        column = scores.probe_meta[given]
+        _require_known(column, what, given, "probe")
+        return column, column
     if isinstance(given, str):
         sides = _column(scores, given, what)
     elif _is_pair(given):
@@ -41,18 +52,6 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     for side, name in zip(sides, ("probe", "gallery template"), strict=True):
         _require_known(side, what, given, name)
     return sides
-
-
-def probe_column(scores: Scores, given: Any, what: str) -> np.ndarray:
-    """Return a value for each probe, none missing: a column of the probes, or as both sides have.
-
-    `given` is as for :func:`template_columns`.
-    """
-    if isinstance(given, str) and not are_pairs(scores) and given in scores.probe_meta:
-        column = scores.probe_meta[given]
-        _require_known(column, what, given, "probe")
-        return column
-    return template_columns(scores, given, what)[0]
 
 
 def _is_pair(given: Any) -> bool:
