@@ -176,8 +176,8 @@ class EnrolmentTimes:
         dated = {x.dtype.kind == "M": name for name, x in found.items() if (x == x).any()}
         if len(dated) > 1:
             raise DataError(
-                f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other in "
-                "all columns of times"
+                f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other "
+                "in all columns of times"
             )
         date = True in dated
         return {

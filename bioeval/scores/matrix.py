@@ -18,7 +18,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
-from bioeval.scores.labels import as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
@@ -374,18 +374,21 @@ def places_of(
     """
     if named := named_sides(chosen):
         probes, gallery = named
-    elif (
-        isinstance(chosen, tuple | list) and len(chosen) == 2 and not any(map(np.isscalar, chosen))
-    ):
-        probes, gallery = reversed(chosen) if gallery_first else chosen
-    else:
+    elif not isinstance(chosen, tuple | list) or len(chosen) != 2 or any(map(np.isscalar, chosen)):
         probes, gallery = scores._sides_of_one(chosen)
+    else:
+        probes, gallery = reversed(chosen) if gallery_first else chosen
     columns = as_index(gallery, scores.shape[1], "gallery")
     same = probes is gallery and scores.shape[0] == scores.shape[1]
     rows = columns if same else as_index(probes, scores.shape[0], "probes")
     if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
         scores.select(gallery=columns)  # raises
     return rows, columns
+
+
+def codes_of(scores: Scores) -> Codes:
+    """Return the subjects of both sides of a matrix as integers, and their labels."""
+    return scores._codes
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:

@@ -27,16 +27,10 @@ def template_columns(scores: Scores, given: Any, what: str, gallery: bool = True
     gallery : bool
         Without, a metadata column may be of the probes alone, and stands for both sides.
     """
-    if (
-        not gallery
-        and isinstance(given, str)
-        and not are_pairs(scores)
-        and given in scores.probe_meta
-    ):
-        column = scores.probe_meta[given]
-        _require_known(column, what, given, "probe")
-        return column, column
-    if isinstance(given, str):
+    named = isinstance(given, str)
+    if named and not gallery and not are_pairs(scores) and given in scores.probe_meta:
+        sides = scores.probe_meta[given], scores.probe_meta[given]
+    elif named:
         sides = _column(scores, given, what)
     elif _is_pair(given):
         m, n = scores.shape[0], scores.shape[-1]

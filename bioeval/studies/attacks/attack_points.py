@@ -21,7 +21,7 @@ from bioeval.results.dataset import Variables, rate
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import (
     confidence_limits,
@@ -345,14 +345,14 @@ def with_attack_intervals(
     }
     rates["riapar"] = rates["iapar_max"] + frr
     rates["riapar_of_species"] = of_species + frr[:, None]
-    target = parts.attacks._codes.probe[attacks.rows]
+    target = codes_of(parts.attacks).probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
         "iapar_of_species": np.array([sample_of(number) for number in targets]),
         "iapar_max": sample_of(min(targets, default=0)),
-        "iapar_pooled": sample_of(len(np.unique(parts.attacks._codes.probe))),
+        "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown: dict[str, Limits] = {}

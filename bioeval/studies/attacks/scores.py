@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, counted, nearest_name
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import attacks_of, species_of, without_attacks
 from bioeval.scores.labels import ATTACK, plain
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.pairs import PairScores
 
 #: The code of a bona fide presentation.
@@ -199,7 +199,7 @@ def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
     """Raise :class:`DataError` where the target of an attack row is not enrolled."""
     if are_pairs(attacks):
         return
-    missing = ~np.isin(attacks._codes.probe, attacks._codes.gallery)
+    missing = ~np.isin(codes_of(attacks).probe, codes_of(attacks).gallery)
     if missing.any():
         i = int(np.argmax(missing))
         raise DataError(

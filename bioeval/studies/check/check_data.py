@@ -23,7 +23,7 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.failure_codes import EndValue
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
 from bioeval.studies.check.kernel import (
@@ -210,7 +210,7 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
     for i in rows[:_MOST_ROWS] if limit else ():
         away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
-        hit = (away <= limit) & (away > 0) & (scores._codes.gallery != scores._codes.probe[i])
+        hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
     proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
@@ -245,11 +245,11 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     varied = found.rows[:, 0] < found.rows[:, 1]
     enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(found.row_digests[:, 0], varied & enough)
-    groups = [("row", group, scores._codes.probe) for group in rows]
+    groups = [("row", group, codes_of(scores).probe) for group in rows]
     if (found.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = found.columns[0] < found.columns[1]
         groups += [
-            ("column", g, scores._codes.gallery) for g in _equal(found.column_digests, varied)
+            ("column", g, codes_of(scores).gallery) for g in _equal(found.column_digests, varied)
         ]
     mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
     near = [cell for cell in copies.proven if cell in copies.near]
@@ -665,7 +665,7 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     if found.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    other = scores._codes.probe[watch.sampled][:, None] != scores._codes.gallery[None]
+    other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
     if not scores._labelled:
         other = np.isfinite(sample)
     impostor = sign * sample[other & np.isfinite(sample)]
@@ -691,7 +691,7 @@ def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
     """
     if not scores._labelled or found.same or not len(found.diagonal) or not same_labels(scores):
         return False
-    several = np.bincount(scores._codes.gallery)[scores._codes.gallery] > 1
+    several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
     told = several & np.isfinite(found.diagonal)
     diagonal, nearest = found.diagonal[told], found.rows[told, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:

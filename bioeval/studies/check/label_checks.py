@@ -39,7 +39,7 @@ from bioeval.results.support import (
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.tallies.points import per_cent
@@ -89,9 +89,9 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    sides = [("", scores._codes.gallery)]
+    sides = [("", codes_of(scores).gallery)]
     if scores.layout == "probe-against-gallery":
-        sides = [("gallery: ", scores._codes.gallery), ("probes: ", scores._codes.probe)]
+        sides = [("gallery: ", codes_of(scores).gallery), ("probes: ", codes_of(scores).probe)]
     said: list[str] = []
     single = 0
     for side, codes in sides:
@@ -103,7 +103,7 @@ def _samples(scores: Scores) -> Finding:
         said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
     message = "; ".join(said)
     genuine, impostor = attempts(scores)
-    names = scores._codes.values
+    names = codes_of(scores).values
     if not genuine:
         if scores.layout == "all-against-all":
             why = "every subject has one template: there is no genuine comparison"
@@ -123,13 +123,13 @@ def _samples(scores: Scores) -> Finding:
             scores.shape[0], "", "give templates of several subjects",
         )  # fmt: skip
     if scores.layout == "all-against-all" and single:
-        sizes = np.bincount(scores._codes.gallery, minlength=len(names))
+        sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
         return Finding(
             "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
             single, listed(repr(plain(x)) for x in names[sizes == 1]),
             "they make impostor comparisons alone, and are left out of closed-set identification",
         )  # fmt: skip
-    unenrolled = int((~np.isin(scores._codes.probe, scores._codes.gallery)).sum())
+    unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
         message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
     return Finding("samples", "ok", message)
@@ -140,14 +140,14 @@ def same_labels(scores: Scores) -> bool:
     return (
         scores.layout == "probe-against-gallery"
         and not np.isin(scores.probe_ids, scores.gallery_ids).any()
-        and np.array_equal(scores._codes.probe, scores._codes.gallery)
+        and np.array_equal(codes_of(scores).probe, codes_of(scores).gallery)
     )
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
-    _, sizes = np.unique(scores._codes.gallery, return_counts=True)
+    _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
     message = f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         known = ", and each probe is nearest to the template in its own place"
@@ -187,7 +187,7 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores._pair_codes if are_pairs(scores) else scores._codes
+    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
@@ -295,10 +295,10 @@ def _share(scores: Scores, column: str) -> bool:
     def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
         return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
 
-    gallery = pairs(scores._codes.gallery, scores.gallery_meta[column])
+    gallery = pairs(codes_of(scores).gallery, scores.gallery_meta[column])
     if scores.layout == "all-against-all":
         return len(set(gallery)) < len(gallery)
-    return bool(set(gallery) & set(pairs(scores._codes.probe, scores.probe_meta[column])))
+    return bool(set(gallery) & set(pairs(codes_of(scores).probe, scores.probe_meta[column])))
 
 
 def _pairs(scores: PairScores) -> Finding:

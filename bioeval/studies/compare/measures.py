@@ -19,7 +19,7 @@ from bioeval.results.query_means import QueryMean
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
@@ -188,7 +188,7 @@ class ComparedSystem:
         """All subjects of the verification attempts; of an order, those of the probes."""
         if self.verification is not None:
             return self.by_subject().people
-        return len(np.unique(self.scores._codes.probe))
+        return len(np.unique(codes_of(self.scores).probe))
 
     @property
     def both_ways(self) -> bool:
@@ -410,12 +410,12 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
 
 def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
     """Return the number of each probe's subject; -1 where it is of no person."""
-    return np.where(scores._probe_people < 0, -1, numbers[scores._codes.probe])
+    return np.where(scores._probe_people < 0, -1, numbers[codes_of(scores).probe])
 
 
 def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the number of the subject of each code, from the scores of the probes alone."""
-    codes = a.scores._codes
+    codes = codes_of(a.scores)
     return numbers_by_scores((codes.probe,), rows, len(codes.values))
 
 
@@ -427,7 +427,7 @@ def _some_subjects(
     They are all those of some subjects; where few subjects would be left, some templates of all
     subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.
     """
-    sides = scores._codes.probe, scores._codes.gallery
+    sides = codes_of(scores).probe, codes_of(scores).gallery
     sizes = [np.bincount(side, minlength=len(numbers)) for side in sides]
     drawn = np.argsort(numbers)
     drawn = drawn[(sizes[0] + sizes[1])[drawn] > 0]
@@ -478,7 +478,7 @@ class ComparedRetrieval:
             if rules.unmatched == "skip":
                 require_matches(found)
         self.counted = measures.counted
-        self.people = len(np.unique(scores._codes.probe[self.counted]))
+        self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(found["queries"]),)
         self.remarks = str(found.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
@@ -501,7 +501,7 @@ def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
-    codes = a.scores._codes
+    codes = codes_of(a.scores)
     rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
     numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
     owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
@@ -540,7 +540,7 @@ def _units_in_another_order(
         differ |= (np.abs(one - other) > ROUNDING) | (a.counted != b.counted)
     if not differ.any():
         return 0
-    person = numbers[a.scores._codes.probe]
+    person = numbers[codes_of(a.scores).probe]
     few = np.isin(person, np.unique(person[differ])[:_SUBJECTS])
     attempts = []
     for x in (a, b):

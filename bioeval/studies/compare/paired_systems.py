@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
 
@@ -126,7 +126,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
         if a._knows_subjects and b._knows_subjects:
             view.__dict__["_pair_codes"] = a._pair_codes
         return view
-    view._codes = a._codes
+    view._codes = codes_of(a)
     return view
 
 

@@ -36,7 +36,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.conventions.readings import (
     EQUAL,
@@ -230,7 +230,7 @@ class _Shared:
 
     def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
         """Return the counts of all queries under a rule of removal."""
-        there = {str(x) for x in self.scores._codes.values.tolist()}
+        there = {str(x) for x in codes_of(self.scores).values.tolist()}
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:

@@ -20,7 +20,7 @@ from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import attacks_of, without_attacks
 from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,
@@ -460,7 +460,7 @@ class RowExplainer:
             raise ProtocolError(
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
-        known = {str(label): label for label in self.scores._codes.values.tolist()}
+        known = {str(label): label for label in codes_of(self.scores).values.tolist()}
         if self.scores._labelled and isinstance(self.claim, str):
             self.claim = known.get(self.claim, self.claim)
 

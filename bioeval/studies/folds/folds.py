@@ -30,7 +30,7 @@ from bioeval.results.dataset import rate
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.labels import as_labels, digest
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BOOTSTRAPS
@@ -161,7 +161,7 @@ def _tested_attacks(
         within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
-    target, enrolled = parts.attacks._codes.probe, parts.attacks._codes.gallery
+    target, enrolled = codes_of(parts.attacks).probe, codes_of(parts.attacks).gallery
     return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
 

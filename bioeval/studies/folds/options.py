@@ -21,7 +21,7 @@ from bioeval.base.variables import Bootstrap
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
@@ -165,7 +165,7 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         # In every part: one part may have no probe who is not enrolled.
-        all_enrolled = bool(np.isin(scores._codes.probe, scores._codes.gallery).all())
+        all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
         return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 

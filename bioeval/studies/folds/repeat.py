@@ -31,7 +31,7 @@ from bioeval.results.verification import grid_of
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
@@ -251,7 +251,7 @@ class _Curves:
         if max_rank is None and closed:
             candidates = scores.shape[1]
             if part.rank_unit == "subject":
-                candidates = len(np.unique(scores._codes.gallery))
+                candidates = len(np.unique(codes_of(scores).gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
         given = check_thresholds(thresholds)
         if isinstance(given, np.ndarray):

@@ -13,7 +13,7 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.scores.arrays import Mask
 from bioeval.scores.derived_rows import derived
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -152,7 +152,9 @@ class CohortSide(NamedTuple):
             values = np.array(raw, dtype=np.float64)
             columns = np.arange(n) if j is None else j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = itself | (scores._codes.probe[i, None] == scores._codes.gallery[columns])
+            left_out = itself | (
+                codes_of(scores).probe[i, None] == codes_of(scores).gallery[columns]
+            )
             if scores._has_mask:
                 left_out |= scores._read_mask(i.start, min(i.stop, m), j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)

@@ -46,7 +46,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.template_values import template_columns
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.groups.group_rates import (
@@ -204,8 +204,10 @@ def by_group(
         require_scores(scores)
         require_subjects(scores, "identification by group")
         column = template_columns(scores, group, "group", gallery=False)[0]
-        labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)
-        places = places[scores._codes.probe]
+        labels, places = _groups_of_subjects(
+            codes_of(scores).probe, codes_of(scores).values, column
+        )
+        places = places[codes_of(scores).probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
@@ -256,7 +258,7 @@ def _subjects(scores: Scores) -> Codes:
         require_pair_subjects(scores, "verification by group")
         return codes_of_pairs(scores)
     require_subjects(scores, "verification by group")
-    return scores._codes
+    return codes_of(scores)
 
 
 def _groups_of_subjects(

@@ -33,6 +33,7 @@ from bioeval.results.identification import (
 from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.matrix import codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.lists.results import junk_codes, listed_matches
@@ -177,11 +178,11 @@ class _ListedSearches:
     """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
 
     def __init__(self, scores: TopKScores, task: OpenSet):
-        query, gallery = scores._codes.probe, scores._codes.gallery
+        query, gallery = codes_of(scores).probe, codes_of(scores).gallery
         distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
         own = (entry == query[:, None]) & listed
-        every = np.bincount(gallery, minlength=len(scores._codes.values))
+        every = np.bincount(gallery, minlength=len(codes_of(scores).values))
         self.kind, self.last = scores.kind, last
         self.mates = every[query]
         self.enrolled = self.mates > 0
@@ -573,7 +574,7 @@ class _RetrievedLists:
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
         self.positives, self.candidates = lists.positives, lists.candidates
-        self.enrolled = np.isin(scores._codes.probe, scores._codes.gallery)
+        self.enrolled = np.isin(codes_of(scores).probe, codes_of(scores).gallery)
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
         self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed

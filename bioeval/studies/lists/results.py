@@ -26,6 +26,7 @@ from bioeval.results.query_means import (
     match_sum,
 )
 from bioeval.scores.labels import Codes
+from bioeval.scores.matrix import codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
@@ -356,7 +357,7 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
 
 def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
     """Return the matches along each list, without entries that a rule removes, and junk."""
-    query, gallery = scores._codes.probe, scores._codes.gallery
+    query, gallery = codes_of(scores).probe, codes_of(scores).gallery
     index = scores.indices
     is_listed = index >= 0
     own = gallery[index] == query[:, None]
@@ -401,7 +402,7 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    found = {scores._codes.code(label) for x in junk_ids for label in (x, str(x))}
+    found = {codes_of(scores).code(label) for x in junk_ids for label in (x, str(x))}
     return sorted(found - {-1})
 
 

@@ -24,7 +24,7 @@ from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import MatrixMemory
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.tallies.sweep import MOST_SCORES_KEPT
 
 PLANNED_RUN = {
@@ -143,7 +143,7 @@ def plan_run(
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")
         m, n = map(float, scores.shape)
-        people, square = float(len(np.unique(scores._codes.gallery))), scores._from_square
+        people, square = float(len(np.unique(codes_of(scores).gallery))), scores._from_square
         given: Any = scores._embedded_probes if scores._embedded else None
         features = 0 if given is None else given.shape[1]
         dtype, distances = (

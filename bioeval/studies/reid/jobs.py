@@ -26,7 +26,7 @@ from bioeval.scores.blocks import (
     threads_for,
 )
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
@@ -64,7 +64,7 @@ class RowReader(BlockReader):
 
     def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and columns of pairs of one subject that agree in a column."""
-        probe, gallery = self.scores._codes.probe[rows], self.scores._codes.gallery
+        probe, gallery = codes_of(self.scores).probe[rows], codes_of(self.scores).gallery
         same = np.zeros((len(probe), len(gallery)), dtype=bool)
         for probes, columns in self._excluding:
             same |= probes[rows, None] == columns
@@ -72,7 +72,7 @@ class RowReader(BlockReader):
         return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
-        codes = self.scores._codes
+        codes = codes_of(self.scores)
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
@@ -150,7 +150,7 @@ class Lists:
     def __init__(self, scores: Scores, convention: Convention):
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
-        codes = scores._codes
+        codes = codes_of(scores)
         n = scores.shape[1]
         self.identity, self.own = codes.gallery, codes.probe
         self.identities = len(codes.values)
@@ -184,7 +184,7 @@ class Lists:
 
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
-        codes, said = self.scores._codes, []
+        codes, said = codes_of(self.scores), []
         keeps = self.convention.junk == "keep"
         for ids, what, then in (
             (self.distractor_ids, "distractors", "are searched like any other"),

@@ -14,7 +14,7 @@ from bioeval.base.variables import picked
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
 from bioeval.tallies.thresholds import to_user
@@ -51,7 +51,7 @@ def ranked_lists(
     kept = ~given.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    own = scores._codes.probe[:, None] == scores._codes.gallery[order]
+    own = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {

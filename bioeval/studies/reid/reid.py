@@ -42,7 +42,7 @@ from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
@@ -410,7 +410,7 @@ def gom(
     result = gom_dataset(tally, options)
     people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
-        people = np.append(people, len(scores._codes.values) + open_queries._codes.probe)
+        people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, MergeError, counted
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 
 if TYPE_CHECKING:
     from bioeval.scores.pairs import PairScores
@@ -170,7 +170,7 @@ class CountedProbes:
         check = key.hexadecimal("key", "")
         if are_pairs(scores):
             return cls(_mixed(_pairs(scores, key), where), "", check)
-        codes, labels = scores._codes, scores._codes.values
+        codes, labels = codes_of(scores), codes_of(scores).values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
         rows = rows or first is not None
@@ -202,7 +202,7 @@ class CountedProbes:
         whether it has enough distinct scores to be known by them; `sampled` says whether they are
         scores against a sample of the gallery.
         """
-        codes, embedded = scores._codes, scores._embedded
+        codes, embedded = codes_of(scores), scores._embedded
         people = _described(codes.probe, codes.values, scores.probe_meta, key, scores._labelled)
         found = key.of_numbers("embedding" if embedded else "scores", sums)
         found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
@@ -352,7 +352,7 @@ def sample_of(templates: np.ndarray) -> np.ndarray:
 
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
     """Return a digest of label and metadata of each gallery template, whatever its place."""
-    codes = scores._codes
+    codes = codes_of(scores)
     return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores._labelled)
 
 
@@ -360,7 +360,7 @@ def template_digests(
     scores: Scores, key: DigestKey, site: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return increasing digests of a site's gallery templates, and of its subjects."""
-    codes, labels = scores._codes, scores._codes.values
+    codes, labels = codes_of(scores), codes_of(scores).values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
     return _mixed(found, key.digest("site", site)), np.unique(subjects)

@@ -37,7 +37,7 @@ from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import NOT_ENROLLED
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import (
     SubjectMeans,
@@ -375,7 +375,7 @@ def over_time(
     found = attempts_over_time(reader, time.codes, len(time), counting, progress)
     times = view._enrolment_times
     assert times is not None
-    sizes = times.sizes(), times.subject_sizes(view._codes.gallery)
+    sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
@@ -389,7 +389,7 @@ def over_time(
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:
         return ds
-    person = np.unique(view._codes.probe, return_inverse=True)[1].reshape(-1)
+    person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     accepted = is_accepted(found.values, found.threshold)[None]
     own = time.codes[found.row], person[found.row]
@@ -489,7 +489,7 @@ def ageing(
     found = replace(
         found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
     )
-    person = np.unique(view._codes.probe[found.row], return_inverse=True)[1].reshape(-1)
+    person = np.unique(codes_of(view).probe[found.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
     line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)

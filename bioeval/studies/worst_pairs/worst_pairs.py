@@ -16,7 +16,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.tallies.second_pass import SecondPass
@@ -279,7 +279,7 @@ def worst_pairs(
             names[key] = Name(f"{name} of the {side} template", "")
     suspects = suspect_templates(reader, medians)
     rows = suspects.rows
-    labels = scores.probe_labels[rows], scores._codes.values[suspects.nearest]
+    labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
     of_suspects: dict[str, Any] = {
         "suspect_templates": rows,
         "suspect_labels": _storable(labels[0]),
@@ -306,8 +306,10 @@ def worst_pairs(
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
-    codes = np.sort(np.stack([scores._codes.probe[row], scores._codes.gallery[column]], 1), axis=1)
-    pairs, back = np.unique(codes, axis=0, return_inverse=True)
+    codes = np.sort(
+        np.stack([codes_of(scores).probe[row], codes_of(scores).gallery[column]], 1), axis=1
+    )
+    pairs, back = np.unique(sides, axis=0, return_inverse=True)
     found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
     return found[back.reshape(-1)]
 
@@ -315,7 +317,8 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     """Whether two subjects fulfil the rule of label errors."""
     probes, gallery = (
-        np.flatnonzero(np.isin(x, subjects)) for x in (scores._codes.probe, scores._codes.gallery)
+        np.flatnonzero(np.isin(x, subjects))
+        for x in (codes_of(scores).probe, codes_of(scores).gallery)
     )
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
@@ -324,7 +327,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     for i in range(len(probes)):
         across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
     known = ~np.isnan(within)
-    if len(np.unique(part._codes.probe[row[known]])) < 2:
+    if len(np.unique(codes_of(part).probe[row[known]])) < 2:
         return False
     return bool(np.nanmax(across) < within[known].min())
 
