@@ -26,9 +26,9 @@ from bioeval.partition import (
 from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
-from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
+from bioeval.tallies.by_subject import require_pair_subjects
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -372,7 +372,7 @@ class PairSides:
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
-            codes = codes_of_pairs(scores)
+            codes = codes_of(scores)
             ids = (*scores._junk_ids, *scores.distractor_ids)
             person = ~codes.of_no_person(ids)
             self.labels, self.n = codes.values[person], int(person.sum())

@@ -18,7 +18,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
-from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta, plain
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
@@ -387,8 +387,19 @@ def places_of(
 
 
 def codes_of(scores: Scores) -> Codes:
-    """Return the subjects of both sides of a matrix as integers, and their labels."""
-    return scores._codes
+    """Return the subjects of both sides as codes; of listed pairs, side a as probes."""
+    if not are_pairs(scores):
+        return scores._codes
+    codes = scores._pair_codes
+    wrong = (codes.probe == codes.gallery) != scores.genuine
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
+        raise DataError(
+            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
+        )
+    return codes
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from bioeval.base.engine import engine
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
@@ -192,20 +191,6 @@ def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> N
         )
 
 
-def codes_of_pairs(scores: PairScores) -> Codes:
-    """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
-    codes = scores._pair_codes
-    wrong = (codes.probe == codes.gallery) != scores.genuine
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
-        raise DataError(
-            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
-        )
-    return codes
-
-
 def knows_people(scores: Scores) -> bool:
     """Whether the subjects of all attempts are known."""
     if are_pairs(scores):
@@ -236,7 +221,7 @@ class SubjectAttempts:
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = codes_of_pairs(scores) if are_pairs(scores) else scores._codes
+        known = codes_of(scores)
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.stats.bootstrap import subject_weights, weighted_shares
 from bioeval.studies.assurance.promise import PeopleMeans
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.second_pass import SecondPass
@@ -179,7 +179,7 @@ class PairShares(AttainableThresholds):
         self.sides = [np.flatnonzero(known)]
         self.independent = n // 2
         if are_pairs(scores):
-            codes = codes_of_pairs(scores)
+            codes = codes_of(scores)
             once = np.bincount(codes.probe, minlength=len(codes.values))
             other = codes.gallery[codes.gallery != codes.probe]
             once += np.bincount(other, minlength=len(codes.values))

@@ -12,7 +12,7 @@ from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.label_medians import label_medians
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
 from bioeval.studies.check.kernel import KINDS, scan_rows
 
 
@@ -154,9 +154,8 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     state = _state(scores, low, high, mates)
     empty = np.empty(0, dtype=np.int64)
     labelled = scores._labelled
-    classes = (
-        (codes_of(scores).probe[low:high], codes_of(scores).gallery) if labelled else (empty, empty)
-    )
+    codes = reader.codes
+    classes = (codes.probe[low:high], codes.gallery) if labelled else (empty, empty)
     rows = np.arange(low, high)
     scan_rows(
         low,

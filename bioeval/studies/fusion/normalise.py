@@ -141,7 +141,7 @@ class CohortSide(NamedTuple):
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield scores with a template of the data in each row; NaN where not compared."""
-        scores = self.scores
+        scores, codes = self.scores, codes_of(self.scores)
         m, n = scores.shape
         templates, others = (m, n) if self.rows else (n, m)
         step = max(1, _BLOCK // others)
@@ -152,9 +152,7 @@ class CohortSide(NamedTuple):
             values = np.array(raw, dtype=np.float64)
             columns = np.arange(n) if j is None else j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = itself | (
-                codes_of(scores).probe[i, None] == codes_of(scores).gallery[columns]
-            )
+            left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
                 left_out |= scores._read_mask(i.start, min(i.stop, m), j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)

@@ -60,7 +60,6 @@ from bioeval.studies.groups.group_rates import (
 )
 from bioeval.tallies.by_subject import (
     SubjectAttempts,
-    codes_of_pairs,
     require_pair_subjects,
 )
 from bioeval.tallies.identification_job import RankUnit, Ties
@@ -204,10 +203,9 @@ def by_group(
         require_scores(scores)
         require_subjects(scores, "identification by group")
         column = template_columns(scores, group, "group", gallery=False)[0]
-        labels, places = _groups_of_subjects(
-            codes_of(scores).probe, codes_of(scores).values, column
-        )
-        places = places[codes_of(scores).probe]
+        codes = codes_of(scores)
+        labels, places = _groups_of_subjects(codes.probe, codes.values, column)
+        places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
@@ -256,8 +254,8 @@ def _subjects(scores: Scores) -> Codes:
     """Return the subjects of the attempts as codes."""
     if are_pairs(scores):
         require_pair_subjects(scores, "verification by group")
-        return codes_of_pairs(scores)
-    require_subjects(scores, "verification by group")
+    else:
+        require_subjects(scores, "verification by group")
     return codes_of(scores)
 
 

@@ -170,7 +170,8 @@ class CountedProbes:
         check = key.hexadecimal("key", "")
         if are_pairs(scores):
             return cls(_mixed(_pairs(scores, key), where), "", check)
-        codes, labels = codes_of(scores), codes_of(scores).values
+        codes = codes_of(scores)
+        labels = codes.values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
         rows = rows or first is not None
@@ -360,7 +361,8 @@ def template_digests(
     scores: Scores, key: DigestKey, site: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return increasing digests of a site's gallery templates, and of its subjects."""
-    codes, labels = codes_of(scores), codes_of(scores).values
+    codes = codes_of(scores)
+    labels = codes.values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
     return _mixed(found, key.digest("site", site)), np.unique(subjects)

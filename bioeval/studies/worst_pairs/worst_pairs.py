@@ -306,9 +306,8 @@ def worst_pairs(
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
-    codes = np.sort(
-        np.stack([codes_of(scores).probe[row], codes_of(scores).gallery[column]], 1), axis=1
-    )
+    codes = codes_of(scores)
+    sides = np.sort(np.stack([codes.probe[row], codes.gallery[column]], 1), axis=1)
     pairs, back = np.unique(sides, axis=0, return_inverse=True)
     found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
     return found[back.reshape(-1)]
@@ -316,10 +315,8 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     """Whether two subjects fulfil the rule of label errors."""
-    probes, gallery = (
-        np.flatnonzero(np.isin(x, subjects))
-        for x in (codes_of(scores).probe, codes_of(scores).gallery)
-    )
+    codes = codes_of(scores)
+    probes, gallery = (np.flatnonzero(np.isin(x, subjects)) for x in (codes.probe, codes.gallery))
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
     row, position = own_cells(block)
