@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.formats.files import decode, existing_file, guarded
@@ -62,6 +65,23 @@ class Cells:
     def species(self) -> int | None:
         """The column of attack instrument species."""
         return next((self.names.index(x) for x in SPECIES_NAMES if x in self.names), None)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns of numbers alone."""
+        return [i for i, column in enumerate(self.columns) if all(map(is_number, column))]
+
+    def values(self, column: int, where_blank: str) -> np.ndarray:
+        """Return the scores of a column, NaN in blank cells; `where_blank` says what these mean."""
+        found = np.full(len(self.lines), np.nan)
+        for i, (line, cell) in enumerate(zip(self.lines, self.columns[column], strict=True)):
+            if cell and (not is_number(cell) or overflows(cell)):
+                raise DataError(
+                    f"{self.path}: line {line}: the score is {cell!r}; expected a number, or "
+                    f"nothing where {where_blank}"
+                )
+            found[i] = float(cell or "nan")
+        return found
 
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""

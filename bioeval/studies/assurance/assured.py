@@ -27,11 +27,15 @@ from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Tit
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import people_with_pairs
 from bioeval.results.words import threshold_text, threshold_to_install
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.listed_templates import pattern_of_pairs
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    leaves_out_attacks,
+    pattern_of_pairs,
+    require_scores,
+)
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.pairs_of_people import PairShares

@@ -12,8 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    Progress,
+    Scores,
+    are_pairs,
+    as_row,
+    codes_of,
+    threads_for,
+)
 from bioeval.stats.bootstrap import subject_weights, weighted_shares
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts

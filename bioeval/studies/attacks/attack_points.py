@@ -19,10 +19,16 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.verification import grid_of
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Provenance,
+    Scores,
+    are_pairs,
+    codes_of,
+    plain,
+    threads_for,
+)
 from bioeval.stats.bootstrap import (
     confidence_limits,
     rate_limits,

@@ -13,10 +13,7 @@ import numpy as np
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Block, BlockReader, Mask, Scores, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
 from bioeval.tallies.threshold_rules import is_number, rate_in

@@ -26,8 +26,7 @@ from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import BlockReader, Progress, Scores, require_scores, require_subjects
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.arguments import overflows
 from bioeval.base.errors import Argument, DataError, nearest_name
-from bioeval.scores.formats.cells import Cells
-from bioeval.scores.formats.spellings import TRUTH, is_number, no_species
+from bioeval.scores import TRUTH, Cells, no_species
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
@@ -59,25 +57,13 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     """
     cells = Cells.read(path, scores_key)
     score = _score(cells, scores_key)
-    numbered = zip(cells.lines, cells.columns[score], strict=True)
-    values = np.array([_number(cells.path, number, cell) for number, cell in numbered])
+    values = cells.values(score, "detection gave no response")
     attack = _species(cells, score)
     known = [
         next((cells.columns[cells.names.index(x)] for x in wanted if x in cells.names), None)
         for wanted in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)
     ]
     return PresentationList(values, attack, cells.kind(score) or "", *known)
-
-
-def _number(path: Path, line: int, cell: str) -> float:
-    if not cell:
-        return float("nan")
-    if not is_number(cell) or overflows(cell):
-        raise DataError(
-            f"{path}: line {line}: the score is {cell!r}; expected a number, or nothing where "
-            "detection gave no response"
-        )
-    return float(cell)
 
 
 def _score(cells: Cells, key: str | None) -> int:
@@ -98,10 +84,9 @@ def _score(cells: Cells, key: str | None) -> int:
                 f"{Argument('scores_key')}"
             )
         return found[0]
-    numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]
-    if not numbers:
+    if not cells.numbers:
         raise DataError(f"{cells.path}: no column of numbers; expected a score on each line")
-    return numbers[-1]
+    return cells.numbers[-1]
 
 
 def _species(cells: Cells, score: int) -> list[str]:

@@ -10,11 +10,19 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name
-from bioeval.scores.blocks import require_subjects
-from bioeval.scores.bona_fide import attacks_of, species_of, without_attacks
-from bioeval.scores.labels import ATTACK, plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import (
+    ATTACK,
+    PairScores,
+    Scores,
+    are_pairs,
+    attacks_of,
+    codes_of,
+    plain,
+    require_scores,
+    require_subjects,
+    species_of,
+    without_attacks,
+)
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1

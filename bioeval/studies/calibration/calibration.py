@@ -30,11 +30,7 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.words import excluded_by_system, number
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
-from bioeval.scores.template_values import template_columns
+from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import Templates

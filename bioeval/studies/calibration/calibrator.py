@@ -21,9 +21,7 @@ from bioeval.base.arguments import require_prior
 from bioeval.base.errors import BioevalWarning, DataError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.partition.base import Parameters
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.derived_rows import derived
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import Scores, are_pairs, derived, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 

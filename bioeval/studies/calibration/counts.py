@@ -16,9 +16,7 @@ import scipy
 
 from bioeval.kernels import count
 from bioeval.kernels.hull import lower_hull
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.calibration import kernel as log_odds
 from bioeval.tallies.counters import ThresholdCounter, guide_to
 from bioeval.tallies.threshold_search import distinct

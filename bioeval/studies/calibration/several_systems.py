@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import BlockReader, as_row, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import BlockReader, Mask, Scores, are_pairs, as_row, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 from bioeval.tallies.thresholds import require_values
 

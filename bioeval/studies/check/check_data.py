@@ -18,13 +18,17 @@ from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol.card import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
-from bioeval.scores.arrays import lattice_step
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.failure_codes import EndValue
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import (
+    EndValue,
+    PairScores,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    lattice_step,
+    leaves_out_attacks,
+    plain,
+)
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
 from bioeval.studies.check.kernel import (
     FAILED,

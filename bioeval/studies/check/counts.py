@@ -10,9 +10,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.label_medians import label_medians
-from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, threads_for
 from bioeval.studies.check.kernel import KINDS, scan_rows
 
 

@@ -36,11 +36,7 @@ from bioeval.results.support import (
     pairs_that_count,
     supported,
 )
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.description import attempts
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import BlockReader, PairScores, Scores, are_pairs, attempts, codes_of, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.tallies.points import per_cent
 

@@ -23,11 +23,16 @@ from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    TopKScores,
+    are_pairs,
+    as_row,
+    leaves_out_attacks,
+)
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people

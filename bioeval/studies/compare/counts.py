@@ -20,9 +20,7 @@ from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import bootstrap, disjoint_units
 from bioeval.kernels.disjoint_units import OrderedAttempts
 from bioeval.partition.shuffling import permutation
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import mates_among
+from bioeval.scores import BlockReader, Scores, mates_among
 from bioeval.tallies.by_subject import SubjectAttempts
 
 _SEED = np.random.SeedSequence(0x4F52444552)

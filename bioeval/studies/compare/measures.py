@@ -18,9 +18,15 @@ from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.verification import compared_people
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Scores,
+    TopKScores,
+    are_pairs,
+    codes_of,
+    threads_for,
+)
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions

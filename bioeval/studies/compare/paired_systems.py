@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.scores.columns import CodedSides
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import CodedSides, PairScores, Scores, TopKScores, are_pairs, codes_of, plain
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"

@@ -34,10 +34,14 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, codes_of, require_scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    Progress,
+    Provenance,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,

@@ -18,7 +18,7 @@ from bioeval.protocol import available, for_layout, load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Scores, are_pairs
 from bioeval.studies.reid.convention import convention_of, has_cameras
 
 #: Two values are equal within this.

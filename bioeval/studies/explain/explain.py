@@ -17,10 +17,15 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.identification import open_set_scalars, role_of
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import attacks_of, without_attacks
-from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores import (
+    NAME_COLUMNS,
+    BlockReader,
+    Scores,
+    are_pairs,
+    attacks_of,
+    codes_of,
+    without_attacks,
+)
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,

@@ -16,11 +16,7 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.scores.arrays import Mask, parse_fusion
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores import NAME_COLUMNS, BlockReader, Mask, Scores, parse_fusion, plain
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,

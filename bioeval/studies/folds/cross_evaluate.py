@@ -40,11 +40,17 @@ from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
 from bioeval.results.identification import ImpostorProbes
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Metric,
+    Progress,
+    Scores,
+    are_pairs,
+    leaves_out_attacks,
+    require_subjects,
+    threads_for,
+)
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule

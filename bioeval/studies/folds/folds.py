@@ -27,12 +27,21 @@ from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
 from bioeval.results.dataset import rate
-from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.embeddings import as_embeddings, kind_of_metric
-from bioeval.scores.labels import as_labels, digest
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
-from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    BlockReader,
+    PairScores,
+    Progress,
+    Provenance,
+    Scores,
+    are_pairs,
+    as_embeddings,
+    as_labels,
+    as_row,
+    codes_of,
+    digest,
+    kind_of_metric,
+    require_scores,
+)
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts

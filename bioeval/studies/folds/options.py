@@ -20,8 +20,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores import Scores, codes_of, parse_fusion
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores

@@ -15,9 +15,7 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
 from bioeval.partition import DrawnClaims
 from bioeval.results.identification import OpenSetPoints, impostor_probes, of_role, role_of
-from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally

@@ -28,10 +28,17 @@ from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ImpostorProbes, detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    parse_fusion,
+    require_scores,
+)
 from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts

@@ -15,10 +15,15 @@ from bioeval.base.kinds import Kind
 from bioeval.base.memory import at_most, in_words
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.embeddings import Metric, kind_of_metric
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import (
+    BlockReader,
+    Metric,
+    Scores,
+    kind_of_metric,
+    require_scores,
+    threads_for,
+    without_attacks,
+)
 from bioeval.tallies.counters import impostor_scores
 from bioeval.tallies.point_search import ImpostorSweep
 from bioeval.tallies.points import check_far_targets

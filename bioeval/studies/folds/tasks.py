@@ -9,8 +9,7 @@ from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
 from bioeval.protocol import available
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
-from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Progress, Scores
 from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
 

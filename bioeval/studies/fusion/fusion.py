@@ -14,9 +14,7 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.derived_rows import derived
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import Scores, derived, require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,

@@ -10,10 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.scores.arrays import Mask
-from bioeval.scores.derived_rows import derived
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores import Mask, Scores, codes_of, derived, plain, require_scores
 from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]

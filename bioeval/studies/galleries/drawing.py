@@ -21,8 +21,7 @@ from bioeval.results.identification import (
     closed_set_dataset,
     open_set_dataset,
 )
-from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores import BlockReader, Progress, Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification

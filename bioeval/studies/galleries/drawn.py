@@ -11,8 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
-from bioeval.scores.blocks import require_subjects
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Scores, require_subjects
 from bioeval.tallies.identification_job import RANK_UNITS
 
 # Largest memory of the facts kept of sampled galleries, in bytes.

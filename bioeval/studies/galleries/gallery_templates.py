@@ -30,10 +30,16 @@ from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, ra
 from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
+    require_subjects,
+    threads_for,
+)
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
     DRAWS,

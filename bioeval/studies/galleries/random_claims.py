@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base.random import Stream
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores import Block, BlockReader
 from bioeval.tallies.fixed_sums import SHIFT, FixedSums
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error
 

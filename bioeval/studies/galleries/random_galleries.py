@@ -16,8 +16,7 @@ import numpy as np
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel_draw
-from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
 from bioeval.tallies.cells import cell_exponent

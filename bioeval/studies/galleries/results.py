@@ -34,7 +34,7 @@ from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    from bioeval.scores import BlockReader
     from bioeval.stats.options import IntervalOptions
 
 #: Rates that are averaged, where the results have them.

@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.errors import MergeError
 from bioeval.kernels import count as kernel_count
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds

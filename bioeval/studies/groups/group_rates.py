@@ -19,7 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, ends, picked
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RULE_OF_30
-from bioeval.scores.provenance import mates_among
+from bioeval.scores import mates_among
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     confidence_limits,

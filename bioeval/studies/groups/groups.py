@@ -42,12 +42,21 @@ from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import RULE_OF_30
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
-from bioeval.scores.template_values import template_columns
+from bioeval.scores import (
+    BlockReader,
+    Codes,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    plain,
+    require_scores,
+    require_subjects,
+    template_columns,
+    threads_for,
+)
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,

@@ -32,10 +32,7 @@ from bioeval.results.identification import (
 )
 from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
 from bioeval.results.support import equal_error_variables, support_warnings
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.matrix import codes_of
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Provenance, TopKScores, codes_of, parse_fusion
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled

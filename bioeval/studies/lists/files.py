@@ -11,10 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.scores.formats.files import read_text
-from bioeval.scores.formats.format import Format, ReadOptions
-from bioeval.scores.formats.label_files import matrix_advice
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_text
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:

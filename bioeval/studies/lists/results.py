@@ -25,10 +25,7 @@ from bioeval.results.query_means import (
     interpolated_precision,
     match_sum,
 )
-from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import codes_of
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Codes, Provenance, TopKScores, codes_of
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.results import (
     _RANKED,

@@ -10,7 +10,7 @@ from typing import Any
 
 from bioeval.base.arguments import require_list, require_path, require_text
 from bioeval.base.errors import BioevalWarning, DataError, printable
-from bioeval.scores.formats.files import replacing
+from bioeval.scores import replacing
 
 
 def report(

@@ -22,9 +22,14 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
-from bioeval.scores.blocks import MatrixMemory
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores import (
+    MatrixMemory,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.tallies.sweep import MOST_SCORES_KEPT
 
 PLANNED_RUN = {

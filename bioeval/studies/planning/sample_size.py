@@ -22,9 +22,14 @@ from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs
-from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores import (
+    BlockReader,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares

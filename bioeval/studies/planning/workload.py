@@ -22,7 +22,7 @@ from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_for
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 

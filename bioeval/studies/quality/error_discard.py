@@ -20,18 +20,19 @@ from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import (
+from bioeval.scores import (
     Block as RowBlock,
     BlockReader,
+    FusionRule,
     Progress,
+    Provenance,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
     require_subjects,
+    template_columns,
     threads_for,
 )
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_values import template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule

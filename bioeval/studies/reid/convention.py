@@ -22,8 +22,7 @@ from bioeval.protocol import available, is_path, load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Scores, are_pairs, missing_values
 
 FIELDS = fields_of(Reid)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, MergeError
 from bioeval.results.query_means import MatchLists
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.tallies.counts import require_alike
 
 

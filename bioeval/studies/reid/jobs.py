@@ -18,16 +18,17 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.results.query_means import MatchLists
-from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import (
+from bioeval.scores import (
     BlockReader,
+    Codes,
+    Mask,
     Progress,
+    Provenance,
+    Scores,
+    codes_of,
     require_subjects,
     threads_for,
 )
-from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import Scores, codes_of
-from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.counts import GomTally, ReidTally

@@ -27,7 +27,7 @@ from bioeval.views.plots.systems import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

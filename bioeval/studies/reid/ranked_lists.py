@@ -12,9 +12,14 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
 from bioeval.results.dataset import build
-from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores import (
+    BlockReader,
+    Scores,
+    codes_of,
+    require_scores,
+    require_subjects,
+    without_attacks,
+)
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
 from bioeval.tallies.thresholds import to_user

@@ -39,11 +39,17 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatched
 from bioeval.results.words import excluded_by_system
-from bioeval.scores.blocks import Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import NOT_ENROLLED, Codes
-from bioeval.scores.matrix import Scores, codes_of, require_scores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import (
+    NOT_ENROLLED,
+    Codes,
+    Progress,
+    Scores,
+    TopKScores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of

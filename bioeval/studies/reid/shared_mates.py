@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.kernels.shared_ranks import count_around
 from bioeval.results.query_means import MatchLists
-from bioeval.scores.blocks import Block
+from bioeval.scores import Block
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob

@@ -63,7 +63,7 @@ def secret(path: str | None) -> bytes | None:
     """Return the secret in a file, without white space around it."""
     if path is None:
         return None
-    from bioeval.scores.formats.files import existing_file
+    from bioeval.scores import existing_file
 
     file = existing_file(path, "a file with a secret")
     with open(file, "rb") as opened:
@@ -105,7 +105,7 @@ def best_mates_command(
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
     with progress_shown() as stages:
-        from bioeval.scores.formats import load
+        from bioeval.scores import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
         stages(f"reading {data}")

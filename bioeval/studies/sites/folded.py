@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base.errors import DataError, MergeError, ProtocolError
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
 from bioeval.tallies.identification_job import rank_weights
 

@@ -18,12 +18,16 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.formats.archive import Archive
-from bioeval.scores.formats.files import existing_file, guarded
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    Archive,
+    Progress,
+    Provenance,
+    Scores,
+    existing_file,
+    guarded,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.studies.reid.jobs import GomJob, all_matches
 from bioeval.studies.reid.shared_mates import (
     MateLists,

@@ -52,7 +52,7 @@ from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    from bioeval.scores import BlockReader
     from bioeval.stats.options import IntervalOptions
 
 NO_POINTS = (

@@ -17,9 +17,7 @@ from bioeval.base.json_text import parse_json
 from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.results.query_means import MatchLists
-from bioeval.scores.formats.archive import Archive
-from bioeval.scores.formats.files import existing_file, guarded
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.sites.folded import (
     VALUE_BINS,

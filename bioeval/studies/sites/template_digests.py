@@ -17,11 +17,10 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, MergeError, counted
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores import Scores, are_pairs, codes_of, plain
 
 if TYPE_CHECKING:
-    from bioeval.scores.pairs import PairScores
+    from bioeval.scores import PairScores
 
 # The default key: it separates probes, but names can be tried against it.
 PUBLIC_KEY = "bioeval"

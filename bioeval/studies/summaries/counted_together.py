@@ -21,8 +21,7 @@ from bioeval.results.identification import IMPOSTORS
 from bioeval.results.layouts import in_columns
 from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
-from bioeval.scores.blocks import threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Scores, threads_for
 from bioeval.tallies.selections import (
     CELLS,
     MOST,

@@ -18,8 +18,7 @@ from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, places_of, require_scores
+from bioeval.scores import Scores, are_pairs, leaves_out_attacks, places_of, require_scores
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,

@@ -18,10 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.blocks import Block, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people

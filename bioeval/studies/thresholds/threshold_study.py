@@ -40,11 +40,19 @@ from bioeval.results.support import (
     supported,
     warn_of_kind,
 )
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.listed_templates import pattern_of_pairs
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    pattern_of_pairs,
+    require_scores,
+    require_subjects,
+    threads_for,
+)
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import (

@@ -18,8 +18,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel
-from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.scores.enrolment_times import EnrolmentTimes
+from bioeval.scores import Block, BlockReader, EnrolmentTimes, Progress
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.fold_counts import FoldSweep, Subset

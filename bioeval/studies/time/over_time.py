@@ -32,13 +32,19 @@ from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.words import excluded, in_one_precision, number, percent
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.enrolment_times import EnrolmentTimes
-from bioeval.scores.labels import NOT_ENROLLED
-from bioeval.scores.matrix import Scores, codes_of, require_scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    NOT_ENROLLED,
+    EnrolmentTimes,
+    FusionRule,
+    Progress,
+    Provenance,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    parse_fusion,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.bootstrap import (
     SubjectMeans,
     confidence_limits,

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import Argument, DataError, bad_choice, nearest_name
-from bioeval.scores.formats.files import existing_file, read_text
+from bioeval.scores import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
 LAYOUTS = {

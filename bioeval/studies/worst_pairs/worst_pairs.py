@@ -13,10 +13,18 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, build
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    parse_fusion,
+    threads_for,
+)
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.tallies.second_pass import SecondPass

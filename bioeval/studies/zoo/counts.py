@@ -26,10 +26,16 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
 from bioeval.base.progress import reporter
 from bioeval.base.random import Stream
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    Codes,
+    Progress,
+    Provenance,
+    Scores,
+    plain,
+    threads_for,
+)
 from bioeval.studies.zoo import kernel
 from bioeval.tallies.cells import is_accepted, rounded_down
 from bioeval.tallies.counters import gather

@@ -34,10 +34,15 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import Variables
 from bioeval.results.words import excluded, number, p_value, percent, threshold_text
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
+    require_subjects,
+)
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
 from bioeval.tallies.threshold_rules import parse_rule
