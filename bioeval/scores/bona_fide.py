@@ -6,7 +6,7 @@ The metadata column ``attack`` has their species; it is empty for bona fide pres
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -59,10 +59,11 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
 
 def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows and which gallery templates are attack presentations, by a column."""
-    pairs = are_pairs(scores)
-    meta = {ATTACK: scores.attack} if pairs else scores.probe_meta
-    sides = [(meta, scores.shape[0])]
-    sides.append(({}, 0) if pairs else (scores.gallery_meta, scores.shape[1]))
+    sides: list[tuple[Mapping[str, Any], int]] = (
+        [({ATTACK: scores.attack}, scores.shape[0]), ({}, 0)]
+        if are_pairs(scores)
+        else [*zip((scores.probe_meta, scores.gallery_meta), scores.shape, strict=True)]
+    )
     rows, columns = (
         np.zeros(length, dtype=bool) if side.get(name) is None else species_of(side[name]) != ""
         for side, length in sides

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -47,14 +48,15 @@ APART, CUT_OFF = "apart from all others", "at the end of all others"
 _SHOWN = 3
 
 
-class EndValue(NamedTuple):
+@dataclass(frozen=True)
+class EndValue:
     """A value at one end of the range that suspiciously many scores share."""
 
     value: float
     how: str  # how it differs from the others
     accepted: bool  # whether it is at the end that is accepted
 
-    REMEDY = (
+    REMEDY: ClassVar[str] = (
         'if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) '
         'or `nan="reject"`, or mask them'
     )
