@@ -395,7 +395,7 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 def interval_by_default(scores: Scores, interval: str | None) -> str:
     """Return the given interval, or the one that the scores allow, with a note."""
     from bioeval.scores.listed_templates import pattern_of_pairs
-    from bioeval.tallies.by_subject import knows_people
+    from bioeval.scores.matrix import knows_people
 
     if interval is not None:
         return interval

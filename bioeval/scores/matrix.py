@@ -414,3 +414,10 @@ def require_scores(scores: Any, what: str = "scores") -> None:
 def are_pairs(scores: Any) -> TypeGuard[PairScores]:
     """Whether scores are a list of pairs."""
     return isinstance(scores, Scores) and scores.layout == "pairs"
+
+
+def knows_people(scores: Scores) -> bool:
+    """Whether the subjects of all attempts are known."""
+    if are_pairs(scores):
+        return scores._knows_subjects
+    return scores._labelled

@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
@@ -189,13 +189,6 @@ def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> N
             f"'{pattern_of_pairs(scores)}' where the names of templates hold them; in Python, "
             f"subjects= to Scores.from_pairs{instead}"
         )
-
-
-def knows_people(scores: Scores) -> bool:
-    """Whether the subjects of all attempts are known."""
-    if are_pairs(scores):
-        return scores._knows_subjects
-    return scores._labelled
 
 
 class SubjectAttempts:

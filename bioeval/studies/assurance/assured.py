@@ -32,6 +32,7 @@ from bioeval.scores import (
     Progress,
     Scores,
     are_pairs,
+    knows_people,
     leaves_out_attacks,
     pattern_of_pairs,
     require_scores,
@@ -48,7 +49,6 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
     shares_to_settle,
 )
-from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.thresholds import require_values, to_internal, to_user
 from bioeval.tallies.verification_job import Templates
 

@@ -26,10 +26,17 @@ from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision
-from bioeval.scores import BlockReader, Progress, Scores, require_scores, require_subjects
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Scores,
+    knows_people,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.by_subject import SubjectAttempts, knows_people
+from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import (

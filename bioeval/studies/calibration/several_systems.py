@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.scores import BlockReader, Mask, Scores, are_pairs, as_row, threads_for
+from bioeval.scores import BlockReader, Mask, Scores, are_pairs, as_row, knows_people, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 from bioeval.tallies.thresholds import require_values
 
@@ -91,7 +91,7 @@ class SeveralSystems:
         for low in range(0, first.shape[0], every * step):
             found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
             block = found[0]
-            if first._labelled:
+            if knows_people(first):
                 place = np.arange(block.values.shape[1])
                 own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
                 classes = np.where(own, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)

@@ -25,6 +25,7 @@ from bioeval.scores import (
     Scores,
     are_pairs,
     codes_of,
+    knows_people,
     lattice_step,
     leaves_out_attacks,
     plain,
@@ -211,7 +212,7 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     exact = int(found.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
+    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
     for i in rows[:_MOST_ROWS] if limit else ():
         away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
@@ -265,7 +266,7 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
-    if mixed and scores._labelled:
+    if mixed and knows_people(scores):
         names = scores.probe_labels if mixed[0][0] == "row" else scores.gallery_labels
         whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
         return Finding(
@@ -358,7 +359,7 @@ def _have(number: int) -> str:
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     """Return cells in words, with their labels."""
     named = [f"row {i}, column {j}" for i, j in cells]
-    if not scores._labelled:
+    if not knows_people(scores):
         return named
     labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
     return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
@@ -670,7 +671,7 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
     other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
-    if not scores._labelled:
+    if not knows_people(scores):
         other = np.isfinite(sample)
     impostor = sign * sample[other & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
@@ -693,7 +694,7 @@ def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.
     """
-    if not scores._labelled or found.same or not len(found.diagonal) or not same_labels(scores):
+    if not knows_people(scores) or found.same or not len(found.diagonal) or not same_labels(scores):
         return False
     several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
     told = several & np.isfinite(found.diagonal)

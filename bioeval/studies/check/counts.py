@@ -10,7 +10,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.label_medians import label_medians
-from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, threads_for
+from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, knows_people, threads_for
 from bioeval.studies.check.kernel import KINDS, scan_rows
 
 
@@ -130,7 +130,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
         reader=reader,
-        medians=np.empty((m if scores._labelled and scores.kind != "order" else 0, 3)),
+        medians=np.empty((m if knows_people(scores) and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []
     with threads_for(scores):
@@ -151,7 +151,7 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     mates = _mates(reader, low, high)
     state = _state(scores, low, high, mates)
     empty = np.empty(0, dtype=np.int64)
-    labelled = scores._labelled
+    labelled = knows_people(scores)
     codes = reader.codes
     classes = (codes.probe[low:high], codes.gallery) if labelled else (empty, empty)
     rows = np.arange(low, high)

@@ -36,7 +36,16 @@ from bioeval.results.support import (
     pairs_that_count,
     supported,
 )
-from bioeval.scores import BlockReader, PairScores, Scores, are_pairs, attempts, codes_of, plain
+from bioeval.scores import (
+    BlockReader,
+    PairScores,
+    Scores,
+    are_pairs,
+    attempts,
+    codes_of,
+    knows_people,
+    plain,
+)
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.tallies.points import per_cent
 
@@ -67,11 +76,11 @@ def label_checks(
     """
     if are_pairs(scores):
         yield _pairs(scores)
-        yield from (_labels(scores),) if scores._knows_subjects else ()
+        yield from (_labels(scores),) if knows_people(scores) else ()
         yield from _list(scores)
         yield _people(scores, int((~scores.genuine).sum()), far_targets)
         return
-    if scores._labelled:
+    if knows_people(scores):
         yield _samples(scores)
         yield _layout(scores, self_compared)
         others = (_labels, _names, _metadata) if not convention else (_names,)
@@ -320,7 +329,7 @@ def _list(scores: Scores) -> Iterator[Finding]:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    named = are_pairs(scores) or scores._labelled
+    named = are_pairs(scores) or knows_people(scores)
     subjects = len(scores.subjects) if named else 0
     people = ComparedPeople.of_scores(scores)
     pairs = pairs_that_count(impostors, people)

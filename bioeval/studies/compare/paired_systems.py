@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.scores import CodedSides, PairScores, Scores, TopKScores, are_pairs, codes_of, plain
+from bioeval.scores import (
+    CodedSides,
+    PairScores,
+    Scores,
+    TopKScores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    plain,
+)
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -119,7 +128,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
         return b
     view = copy(b)
     if are_pairs(a) and are_pairs(b):
-        if a._knows_subjects and b._knows_subjects:
+        if knows_people(a) and knows_people(b):
             view.__dict__["_pair_codes"] = a._pair_codes
         return view
     view._codes = codes_of(a)

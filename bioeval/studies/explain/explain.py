@@ -24,6 +24,7 @@ from bioeval.scores import (
     are_pairs,
     attacks_of,
     codes_of,
+    knows_people,
     without_attacks,
 )
 from bioeval.studies.explain.lists import (
@@ -88,7 +89,7 @@ def explain_verification(
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
         found.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
-    if not row.scores._labelled:
+    if not knows_people(row.scores):
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
         rule = "only claims are attempts: " + (
@@ -434,7 +435,7 @@ class RowExplainer:
         return dict(
             probe=i,
             name=named,
-            subject=str(scores.probe_labels[i]) if scores._labelled else "",
+            subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             probes=scores.shape[0],
             layout=scores.layout,
             kind=self.given.kind,
@@ -466,7 +467,7 @@ class RowExplainer:
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
         known = {str(label): label for label in codes_of(self.scores).values.tolist()}
-        if self.scores._labelled and isinstance(self.claim, str):
+        if knows_people(self.scores) and isinstance(self.claim, str):
             self.claim = known.get(self.claim, self.claim)
 
     def _threshold(self, threshold: Any) -> tuple[float | None, str]:

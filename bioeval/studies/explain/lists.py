@@ -16,7 +16,15 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.scores import NAME_COLUMNS, BlockReader, Mask, Scores, parse_fusion, plain
+from bioeval.scores import (
+    NAME_COLUMNS,
+    BlockReader,
+    Mask,
+    Scores,
+    knows_people,
+    parse_fusion,
+    plain,
+)
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -72,7 +80,7 @@ class RowCells:
         self.reader, self.scores = reader, reader.scores
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
-        labelled = self.scores._labelled
+        labelled = knows_people(self.scores)
         subjects = self.scores.gallery_labels.tolist() if labelled else []
         self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
         self._known: dict[int, tuple[Cell, ...]] = {}
@@ -90,7 +98,7 @@ class RowCells:
         group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
         genuine = np.zeros(len(raw), dtype=bool)
         genuine[block.mate_start[row] : block.mate_stop[row]] = True
-        if not self.scores._labelled and block.mask is not None:
+        if not knows_people(self.scores) and block.mask is not None:
             genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         itself, reasons = int(block.self_position[row]), None

@@ -47,6 +47,7 @@ from bioeval.scores import (
     Progress,
     Scores,
     are_pairs,
+    knows_people,
     leaves_out_attacks,
     require_subjects,
     threads_for,
@@ -353,7 +354,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not scores._knows_subjects
+    unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []

@@ -40,6 +40,7 @@ from bioeval.scores import (
     codes_of,
     digest,
     kind_of_metric,
+    knows_people,
     require_scores,
 )
 from bioeval.stats.options import BOOTSTRAPS
@@ -538,7 +539,7 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        return "pairs" if are_pairs(self.first) and not self.first._knows_subjects else "subjects"
+        return "pairs" if are_pairs(self.first) and not knows_people(self.first) else "subjects"
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""

@@ -35,6 +35,7 @@ from bioeval.scores import (
     Scores,
     are_pairs,
     codes_of,
+    knows_people,
     leaves_out_attacks,
     parse_fusion,
     require_scores,
@@ -184,7 +185,7 @@ def repeat(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     require_text("task", task)
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
         require_square(scores)

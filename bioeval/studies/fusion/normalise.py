@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.scores import Mask, Scores, codes_of, derived, plain, require_scores
+from bioeval.scores import Mask, Scores, codes_of, derived, knows_people, plain, require_scores
 from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -218,7 +218,7 @@ def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
     assert given is not None
     given._require_matrix()
     require_values(given, "score normalisation")
-    if given.layout == "pairs" or not given._labelled:
+    if given.layout == "pairs" or not knows_people(given):
         raise ProtocolError(
             f"{what} is {'a list of pairs' if given.layout == 'pairs' else 'without labels'}; "
             "score normalisation needs a matrix with the subjects of both sides"

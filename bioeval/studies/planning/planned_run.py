@@ -27,6 +27,7 @@ from bioeval.scores import (
     Scores,
     are_pairs,
     codes_of,
+    knows_people,
     leaves_out_attacks,
     require_scores,
 )
@@ -143,7 +144,7 @@ def plan_run(
         held = None
     else:
         require_scores(scores)
-        if are_pairs(scores) or not scores._labelled:
+        if are_pairs(scores) or not knows_people(scores):
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")

@@ -22,7 +22,7 @@ from bioeval.protocol import available, is_path, load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
-from bioeval.scores import Scores, are_pairs, missing_values
+from bioeval.scores import Scores, are_pairs, knows_people, missing_values
 
 FIELDS = fields_of(Reid)
 
@@ -204,7 +204,7 @@ def has_cameras(scores: Scores) -> bool:
 
 def column_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras and no convention states their use."""
-    if are_pairs(scores) or not scores._labelled or scores._has_mask:
+    if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, MergeError, counted
-from bioeval.scores import Scores, are_pairs, codes_of, plain
+from bioeval.scores import Scores, are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:
     from bioeval.scores import PairScores
@@ -203,7 +203,7 @@ class CountedProbes:
         scores against a sample of the gallery.
         """
         codes, embedded = codes_of(scores), scores._embedded
-        people = _described(codes.probe, codes.values, scores.probe_meta, key, scores._labelled)
+        people = _described(codes.probe, codes.values, scores.probe_meta, key, knows_people(scores))
         found = key.of_numbers("embedding" if embedded else "scores", sums)
         found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
         found |= varied.astype(np.uint64) * _VARIED
@@ -353,7 +353,7 @@ def sample_of(templates: np.ndarray) -> np.ndarray:
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
     """Return a digest of label and metadata of each gallery template, whatever its place."""
     codes = codes_of(scores)
-    return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores._labelled)
+    return _described(codes.gallery, codes.values, scores.gallery_meta, key, knows_people(scores))
 
 
 def template_digests(

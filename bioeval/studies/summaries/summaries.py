@@ -18,7 +18,14 @@ from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
-from bioeval.scores import Scores, are_pairs, leaves_out_attacks, places_of, require_scores
+from bioeval.scores import (
+    Scores,
+    are_pairs,
+    knows_people,
+    leaves_out_attacks,
+    places_of,
+    require_scores,
+)
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
@@ -188,7 +195,7 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
 
 def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
     """Yield the rows and the columns of each partition of a splitter."""
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):

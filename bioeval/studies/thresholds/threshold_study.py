@@ -47,6 +47,7 @@ from bioeval.scores import (
     Scores,
     are_pairs,
     codes_of,
+    knows_people,
     leaves_out_attacks,
     pattern_of_pairs,
     require_scores,
@@ -77,7 +78,6 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent

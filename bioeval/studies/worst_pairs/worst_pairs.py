@@ -21,6 +21,7 @@ from bioeval.scores import (
     Scores,
     are_pairs,
     codes_of,
+    knows_people,
     leaves_out_attacks,
     parse_fusion,
     threads_for,
@@ -252,7 +253,7 @@ def worst_pairs(
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
