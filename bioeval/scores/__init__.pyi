@@ -60,6 +60,7 @@ from bioeval.scores.matrix import (
     Scores as Scores,
     are_pairs as are_pairs,
     codes_of as codes_of,
+    knows_people as knows_people,
     places_of as places_of,
     require_scores as require_scores,
 )
