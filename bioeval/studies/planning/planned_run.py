@@ -236,9 +236,11 @@ def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
 
     def embedded() -> Scores:
         # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
-        least = {"memory_limit": m * templates * np.dtype(how.distances).itemsize - 1}
-        limit: dict[str, Any] = {} if how.held else least
-        made = Scores.from_embeddings(*given, metric=metric, dtype=how.distances, **limit, **meta)
+        options: dict[str, Any] = meta | {"metric": metric, "dtype": how.distances}
+        if not how.held:
+            size = m * templates * np.dtype(how.distances).itemsize
+            options["memory_limit"] = size - 1
+        made = Scores.from_embeddings(*given, **options)
         if not (how.held or how.tiled):
             made._base.tile = 1
         return made

@@ -51,9 +51,9 @@ def ranked_lists(
     given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
     found = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
-    given = BlockReader(apply_convention(scores, convention)).given
-    values = given.distances(0, m).astype(np.float64)
-    kept = ~given.masked(0, m)
+    rows = BlockReader(apply_convention(scores, convention)).given
+    values = rows.distances(0, m).astype(np.float64)
+    kept = ~rows.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
     own = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
