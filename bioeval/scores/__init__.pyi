@@ -44,6 +44,7 @@ from bioeval.scores.formats.format import Format as Format, ReadOptions as ReadO
 from bioeval.scores.formats.label_files import (
     NAME_COLUMNS as NAME_COLUMNS,
     matrix_advice as matrix_advice,
+    read_side as read_side,
 )
 from bioeval.scores.formats.spellings import TRUTH as TRUTH, no_species as no_species
 from bioeval.scores.labels import (

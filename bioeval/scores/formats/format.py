@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from bioeval.scores.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 from bioeval.scores.listed_templates import Kept, ListRules
 from bioeval.scores.matrix import Scores
-
-if TYPE_CHECKING:
-    from bioeval.scores.formats.label_files import Labels
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MissingPairs = Literal["raise", "skip"]
@@ -186,12 +183,6 @@ class ReadOptions:
             for name, column in self.meta.items()
             if not name.startswith(other)
         }
-
-    def labels_of(self, side: str) -> Labels:
-        """Return the labels of the ``"probe"`` or the ``"gallery"`` side, of a file."""
-        from bioeval.scores.formats.label_files import read_side
-
-        return read_side(getattr(self, f"{side}_labels"), self, self.side_meta(side))
 
     def from_zero(
         self, lists: np.ndarray, size: int, where: str, guess: bool = False

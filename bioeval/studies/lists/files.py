@@ -11,11 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_text
+from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_side, read_text
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
-    sides = {side: options.labels_of(side) for side in ("probe", "gallery")}
+    sides = {
+        side: read_side(getattr(options, f"{side}_labels"), options, options.side_meta(side))
+        for side in ("probe", "gallery")
+    }
     lists = _parse(path)
     sides["probe"].expect(len(lists), "lists, one per query")
     return TopKScores(
