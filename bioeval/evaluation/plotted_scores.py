@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
-from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader, as_row
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
@@ -73,7 +72,8 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
     else:
         m, n = scores.shape
         rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))
-        read = [attempted(scores, i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
+        reader = BlockReader(scores)
+        read = [reader.attempted(i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
         sample = np.array(read)
         if scores._labelled:
             sample = sample[

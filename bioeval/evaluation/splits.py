@@ -26,8 +26,7 @@ from bioeval.partition import (
 from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.labels import of_no_person
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
@@ -229,9 +228,7 @@ class SplitSides:
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        person = ~(
-            scores._no_person if ids is None else of_no_person(scores._codes.values, self.ids)
-        )
+        person = ~scores._codes.of_no_person(self.ids)
         person = person[np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
@@ -379,9 +376,9 @@ class PairSides:
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
-            codes = scores._agreeing_codes
+            codes = codes_of(scores)
             ids = (*scores._junk_ids, *scores.distractor_ids)
-            person = ~of_no_person(codes.values, ids)
+            person = ~codes.of_no_person(ids)
             self.labels, self.n = codes.values[person], int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
             self._ends = number[np.stack([codes.probe, codes.gallery])]

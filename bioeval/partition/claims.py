@@ -11,7 +11,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nea
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores
 
@@ -153,7 +153,7 @@ def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
         for low in range(0, scores.shape[0], step):
             here = np.flatnonzero((row >= low) & (row < low + step))
             mask = scores._read_mask(low, min(low + step, scores.shape[0]))
-            usable[here] &= mask[row[here] - low, column[here]] != IGNORE
+            usable[here] &= mask[row[here] - low, column[here]] != Mask.IGNORE
     return np.bincount(number[usable], minlength=len(probes)) > 0
 
 

@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores
 
 
@@ -57,11 +57,11 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     first = np.full(len(codes), rule == "unordered")
     first[np.unique(codes, return_index=True)[1]] = True
     before = scores.mask
-    mask = np.full(scores.shape, IGNORE, dtype=np.uint8)
+    mask = np.full(scores.shape, Mask.IGNORE, dtype=np.uint8)
     for i in range(1, len(codes)):
         own = codes[:i] == codes[i]
         compared = own | (first[i] & first[:i])
         if before is not None:
-            compared &= before[i, :i] != IGNORE
-        mask[i, :i][compared] = np.where(own, GENUINE, IMPOSTOR)[compared]
+            compared &= before[i, :i] != Mask.IGNORE
+        mask[i, :i][compared] = np.where(own, Mask.GENUINE, Mask.IMPOSTOR)[compared]
     return scores.with_mask(mask)

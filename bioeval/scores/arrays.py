@@ -11,7 +11,12 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, counted, cut, require_choice
 
-IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
+
+class Mask:
+    """Values of a mask: how it takes a comparison."""
+
+    IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
+
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py", "dask")
@@ -135,14 +140,14 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     from scipy.sparse.csgraph import connected_components
 
     m, n = mask.shape
-    i, j = np.nonzero(mask == GENUINE)
+    i, j = np.nonzero(mask == Mask.GENUINE)
     if square:
         i, j = np.append(i, np.arange(m)), np.append(j, np.arange(m))
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
     probe = gallery if square else subject[:m].astype(np.int64)
-    mixed = any((mask[row, gallery == probe[row]] == IMPOSTOR).any() for row in range(m))
+    mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
     return probe, gallery, not mixed
 
 

@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -31,11 +31,12 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
+from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.provenance import Provenance, describe
+from bioeval.scores.provenance import Provenance
 
 if TYPE_CHECKING:
     from bioeval.scores.labelled_matrix import LabelledMatrix
@@ -80,6 +81,27 @@ def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
     """Return about how many bytes templates and genuine comparisons take."""
     sampled = 32 * max(8 * gallery, 1 << 16)
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
+
+
+class MatrixMemory(NamedTuple):
+    """Bytes that an evaluation of a matrix takes, or of embeddings by their distances."""
+
+    templates: int  # and genuine comparisons
+    whole: float  # the matrix
+    streamed: float  # the distances that are computed together
+    fits: bool  # whether distances are made whole where no limit is given
+    tiled: bool  # whether distances are computed in tiles
+
+    @classmethod
+    def of(cls, probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
+        """Return the memory of an evaluation of scores of a size in bytes."""
+        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+
+        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
+        together = (TILE if tiled else 1) * gallery
+        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        templates = estimated_bytes(probes, gallery, genuine)
+        return cls(templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled)
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
@@ -221,6 +243,10 @@ class Block:
             self._fused[fusion] = self._fuse(*parse_fusion(fusion))
         return self._fused[fusion]
 
+    def own_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and position of the cells of each probe's own subject, in order."""
+        return _cells_between(self.mate_start, self.mate_stop)
+
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows fused by the nearest template, and the limits of the own subject."""
         if "min" in self._fused:
@@ -309,14 +335,17 @@ class Gallery:
 
 
 @dataclass
-class RowsInRoom:
-    """Reads raw rows; computed ones are written to the memory of those read before."""
+class GivenRows:
+    """Reads rows in the order of the scores, before failed and left-out comparisons are treated.
+
+    Computed rows are written to the memory of those read before.
+    """
 
     scores: Scores
     _room: np.ndarray | None = None
 
     def read(self, low: int, high: int) -> np.ndarray:
-        """Return rows ``low:high``; they hold until the next are read."""
+        """Return the scores of rows ``low:high``; they hold until the next are read."""
         scores = self.scores
         if not scores._streams or scores._selects_rows or scores._selects_columns:
             return scores._read_rows(low, high)
@@ -324,6 +353,18 @@ class RowsInRoom:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
         found: np.ndarray = scores._base.read(low, high, self._room[: high - low])
         return found
+
+    def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
+        """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
+        raw = self.read(low, high)
+        unread = None if exact else lambda: np.ones(raw.shape, dtype=bool)
+        return writable_alias(as_distances(raw, self.scores.kind, unread))
+
+    def masked(self, low: int, high: int) -> np.ndarray:
+        """Return which comparisons of rows ``low:high`` the mask leaves out."""
+        if not self.scores._has_mask:
+            return np.zeros((high - low, self.scores.shape[1]), dtype=bool)
+        return self.scores._read_mask(low, high) == Mask.IGNORE
 
 
 class BlockReader:
@@ -340,7 +381,7 @@ class BlockReader:
     @cached_property
     def about(self) -> Provenance:
         """Provenance of the counts."""
-        return describe(self.scores)
+        return Provenance.of(self.scores)
 
     @property
     def codes(self) -> Codes:
@@ -351,6 +392,35 @@ class BlockReader:
     def gallery(self) -> Gallery:
         """The gallery's order."""
         return Gallery(self.scores)
+
+    @property
+    def given(self) -> GivenRows:
+        """A reader of the same rows as they were given."""
+        return GivenRows(self.scores)
+
+    def attempted(self, low: int, high: int) -> np.ndarray:
+        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt.
+
+        The columns are in the order of the scores.
+        """
+        scores = self.scores
+        raw = scores._read_rows(low, high)
+        values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+        values = np.array(values, dtype=np.float64, order="C")
+        values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
+        values[self.given.masked(low, high)] = np.nan
+        if scores.exclude:
+            rows, columns = np.nonzero(scores._codes.probe[low:high, None] == scores._codes.gallery)
+            gone = scores._excluded(low + rows, columns)
+            values[rows[gone], columns[gone]] = np.nan
+            if scores._enrolment_times is not None:
+                rows = np.arange(low, high)[:, None]
+                values[scores._enrolment_times.not_enrolled(rows, slice(None))] = np.nan
+        return values
+
+    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of some cells."""
+        return as_distances(self.scores._cells(rows, columns)[None], self.scores.kind)[0]
 
     @cached_property
     def watch(self) -> FailureCodeWatch:
@@ -466,7 +536,7 @@ class BlockReader:
         values = self._without_nan(values, raw, position, mask, low)
         if cells is not None:
             values[cells] = np.nan
-        if mask is not None and (ignored := mask == IGNORE).any():
+        if mask is not None and (ignored := mask == Mask.IGNORE).any():
             values = _own_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
         if is_small(scores):  # one dtype, so that another compiles no kernel
@@ -487,7 +557,7 @@ class BlockReader:
 
     def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
+        return _cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
 
     @cached_property
     def enrolled(self) -> np.ndarray:
@@ -510,7 +580,7 @@ class BlockReader:
     def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and positions of pairs of one subject that agree in a column."""
         gallery = self.gallery
-        row, position = cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
+        row, position = _cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
         same = np.zeros(len(row), dtype=bool)
         for probe, codes in self._excluding:
             same |= probe[rows][row] == codes[position]
@@ -523,7 +593,7 @@ class BlockReader:
         genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
         )
-        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
         if wrong.any():
             row, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -541,8 +611,8 @@ class BlockReader:
         row, position = self.own_cells(low, low + len(mask))
         own = mask[row, position]
         others = own[position != self.gallery.self_position[low + row]]
-        genuine = np.count_nonzero(mask > IMPOSTOR) == np.count_nonzero(own > IMPOSTOR)
-        return not genuine or bool(((others != IGNORE) & (others != GENUINE)).any())
+        genuine = np.count_nonzero(mask > Mask.IMPOSTOR) == np.count_nonzero(own > Mask.IMPOSTOR)
+        return not genuine or bool(((others != Mask.IGNORE) & (others != Mask.GENUINE)).any())
 
     def _without_nan(
         self,
@@ -562,7 +632,7 @@ class BlockReader:
         if not failed.any():
             return values
         if self.scores.nan == "raise":
-            if mask is None or (failed & (mask != IGNORE)).any():
+            if mask is None or (failed & (mask != Mask.IGNORE)).any():
                 self._raise_nan()
             return values
         values = _own_copy(values, raw)
@@ -579,7 +649,7 @@ class BlockReader:
             failed = np.isnan(scores._read_rows(low, high))
             failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
             if scores._mask is not None:
-                failed &= scores._read_mask(low, high) != IGNORE
+                failed &= scores._read_mask(low, high) != Mask.IGNORE
             if scores.exclude:
                 rows, columns = np.nonzero(failed)
                 failed[rows, columns] = ~scores._excluded(low + rows, columns)
@@ -595,7 +665,7 @@ class BlockReader:
         )
 
 
-def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells from a start to a stop of each row, in order."""
     size = stop - start
     row = np.repeat(np.arange(len(size)), size)
@@ -604,7 +674,7 @@ def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.n
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Return the cells that are never read: a template against itself, and masked ones."""
-    unread = np.zeros(shape, dtype=bool) if mask is None else mask == IGNORE
+    unread = np.zeros(shape, dtype=bool) if mask is None else mask == Mask.IGNORE
     rows = np.nonzero(position >= 0)[0]
     unread[rows, position[rows]] = True
     return unread
@@ -670,7 +740,7 @@ def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
 
 
 def require_subjects(scores: Scores, what: str) -> None:
-    """Raise :class:`ProtocolError` where scores have no subjects that a task needs."""
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, which a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{what} needs a matrix of scores with labels; these are fixed pairs, for "
@@ -681,3 +751,4 @@ def require_subjects(scores: Scores, what: str) -> None:
             f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
             "of the templates. Give labels"
         )
+    scores._require_matrix()

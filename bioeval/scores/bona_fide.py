@@ -57,16 +57,18 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
     return found.astype(str)
 
 
-def attack_meta(scores: Scores) -> Mapping[str, np.ndarray]:
-    """Return the metadata columns of rows, of a list those that its classes give."""
-    if not are_pairs(scores):
-        return scores.probe_meta
-    return {} if scores.attack is None else {ATTACK: scores.attack}
-
-
-def filled(meta: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray:
-    """Return which templates of one side are attack presentations."""
-    return species_of(meta[name]) != "" if name in meta else np.zeros(length, dtype=bool)
+def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows and which gallery templates are attack presentations, by a column."""
+    sides: list[tuple[Mapping[str, Any], int]] = (
+        [({ATTACK: scores.attack}, scores.shape[0]), ({}, 0)]
+        if are_pairs(scores)
+        else [*zip((scores.probe_meta, scores.gallery_meta), scores.shape, strict=True)]
+    )
+    rows, columns = (
+        np.zeros(length, dtype=bool) if side.get(name) is None else species_of(side[name]) != ""
+        for side, length in sides
+    )
+    return rows, columns
 
 
 def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
@@ -77,12 +79,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     DataError
         If no bona fide presentation is left.
     """
-    meta, pairs = attack_meta(scores), are_pairs(scores)
-    others = {} if pairs else scores.gallery_meta
-    if name not in meta and name not in others:
-        return scores
-    rows = filled(meta, name, scores.shape[0])
-    columns = filled(others, name, 0 if pairs else scores.shape[1])
+    rows, columns = attacks_of(scores, name)
     if not rows.any() and not columns.any():
         return scores
     for attacks, side in ((rows, "row"), (columns, "gallery template")):
@@ -96,7 +93,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
     view._attacks_left_out = int(rows.sum()) + (
-        0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
+        0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
     view._attacked = scores
     view._remarks = (

@@ -538,6 +538,7 @@ def known_metric(metric: Metric) -> Metric:
 
 def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     """Return the kind of the scores that a metric gives; a callable does not say it by itself."""
+    known_metric(metric)
     if callable(metric):
         if kind is None:
             raise DataError(

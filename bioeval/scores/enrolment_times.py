@@ -29,43 +29,6 @@ _EXPECTED = (
 )
 
 
-def as_times(column: np.ndarray, what: str) -> np.ndarray:
-    """Return a column of times as int64, float64 or datetime64[us]; NaN or NaT where missing.
-
-    `what` is its name in messages, which also name the row.
-    """
-    if column.dtype.kind in "iu":
-        if column.dtype == np.uint64 and (column > np.iinfo(np.int64).max).any():
-            _refuse(column, int(np.argmax(column > np.iinfo(np.int64).max)), what)
-        return column.astype(np.int64)
-    if column.dtype.kind == "f":
-        return column.astype(np.float64)
-    if column.dtype.kind == "M":
-        return _microseconds(column, what)
-    if column.dtype.kind not in "UO":
-        raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
-    read = [_read(value) for value in column.tolist()]
-    there = [value == value for value in read]  # neither NaN nor NaT
-    dates = [isinstance(value, np.datetime64) for value in read]
-    dated = any(d and t for d, t in zip(dates, there, strict=True))
-    for row, value in enumerate(read):
-        if value is None:
-            _refuse(column, row, what)
-        if dated and there[row] and not dates[row]:
-            _refuse(column, row, what, "a number among dates")
-    if dated:
-        plain_dates = [
-            x if t else np.datetime64("NaT", "us") for x, t in zip(read, there, strict=True)
-        ]
-        return np.array(plain_dates, dtype="datetime64[us]")
-    if all(isinstance(value, int) for value in read):
-        return np.array(read, dtype=np.int64)
-    for row, value in enumerate(read):
-        if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
-            _refuse(column, row, what, "which cannot be exact in a column with fractions")
-    return np.array(read, dtype=np.float64)
-
-
 def _read(value: Any) -> int | float | np.datetime64 | None:
     """Return one time, NaN where it is missing; None where it is not a time."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -107,11 +70,6 @@ def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> No
     raise DataError(f"{what}: row {row} is {plain(column[row])!r}; {why}")
 
 
-def missing(times: np.ndarray) -> np.ndarray:
-    """Return which times are missing."""
-    return np.isnat(times) if times.dtype.kind == "M" else np.isnan(times.astype(np.float64))
-
-
 class EnrolmentTimes:
     """Times of a gallery and of probes, as whole numbers in one chronological order.
 
@@ -137,20 +95,20 @@ class EnrolmentTimes:
         probes: int,
         templates: int,
     ):
-        given = times_of(probe_meta, gallery_meta)
+        given = self.given(probe_meta, gallery_meta)
         if not given:
             raise DataError(
                 f"exclude names {NOT_ENROLLED!r}; expected the metadata enrolled_at or "
                 "withdrawn_at of the gallery and seen_at of the probes, found none of them"
             )
         self.columns = tuple(given)
-        order = np.unique(_joined([x[~missing(x)] for x in given.values()]))
+        order = np.unique(_joined([x[x == x] for x in given.values()]))
         last = len(order) + 1
 
         def places(name: str, length: int, absent: int) -> np.ndarray:
             found = np.full(length, absent, dtype=np.int32)
             if name in given:
-                there = ~missing(given[name])
+                there = given[name] == given[name]
                 found[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
             return found
 
@@ -166,6 +124,66 @@ class EnrolmentTimes:
                 f"{int(early.sum())} templates are withdrawn before they are enrolled, the first "
                 f"is row {row}: enrolled_at {at['enrolled_at']}, withdrawn_at {at['withdrawn_at']}"
             )
+
+    @staticmethod
+    def parsed(column: np.ndarray, what: str) -> np.ndarray:
+        """Return a column of times as int64, float64 or datetime64[us]; NaN or NaT where missing.
+
+        `what` is its name in messages, which also name the row.
+        """
+        if column.dtype.kind in "iu":
+            if column.dtype == np.uint64 and (column > np.iinfo(np.int64).max).any():
+                _refuse(column, int(np.argmax(column > np.iinfo(np.int64).max)), what)
+            return column.astype(np.int64)
+        if column.dtype.kind == "f":
+            return column.astype(np.float64)
+        if column.dtype.kind == "M":
+            return _microseconds(column, what)
+        if column.dtype.kind not in "UO":
+            raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
+        read = [_read(value) for value in column.tolist()]
+        there = [value == value for value in read]  # neither NaN nor NaT
+        dates = [isinstance(value, np.datetime64) for value in read]
+        dated = any(d and t for d, t in zip(dates, there, strict=True))
+        for row, value in enumerate(read):
+            if value is None:
+                _refuse(column, row, what)
+            if dated and there[row] and not dates[row]:
+                _refuse(column, row, what, "a number among dates")
+        if dated:
+            plain_dates = [
+                x if t else np.datetime64("NaT", "us") for x, t in zip(read, there, strict=True)
+            ]
+            return np.array(plain_dates, dtype="datetime64[us]")
+        if all(isinstance(value, int) for value in read):
+            return np.array(read, dtype=np.int64)
+        for row, value in enumerate(read):
+            if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
+                _refuse(column, row, what, "which cannot be exact in a column with fractions")
+        return np.array(read, dtype=np.float64)
+
+    @staticmethod
+    def given(
+        probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Return the columns of times by name, checked: all of them numbers, or all dates."""
+        sides = (("gallery", gallery_meta), ("gallery", gallery_meta), ("probe", probe_meta))
+        found = {
+            name: EnrolmentTimes.parsed(meta[name], f"{side}_meta[{name!r}]")
+            for name, (side, meta) in zip(COLUMNS, sides, strict=True)
+            if name in meta
+        }
+        dated = {x.dtype.kind == "M": name for name, x in found.items() if (x == x).any()}
+        if len(dated) > 1:
+            raise DataError(
+                f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other "
+                "in all columns of times"
+            )
+        date = True in dated
+        return {
+            name: np.full(len(x), np.datetime64("NaT", "us")) if date and x.dtype.kind != "M" else x
+            for name, x in found.items()
+        }
 
     def not_enrolled(self, i: Any, j: Any) -> np.ndarray:
         """Return which templates `j` are not enrolled at the time of probes `i`."""
@@ -208,29 +226,6 @@ class EnrolmentTimes:
             f"each probe is compared with the templates enrolled at its time: {sizes.min():,} to "
             f"{sizes.max():,} of {n:,}, {sizes.mean():,.1f} on average"
         )
-
-
-def times_of(
-    probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return the columns of times by name, checked: all of them numbers, or all dates."""
-    sides = (("gallery", gallery_meta), ("gallery", gallery_meta), ("probe", probe_meta))
-    found = {
-        name: as_times(meta[name], f"{side}_meta[{name!r}]")
-        for name, (side, meta) in zip(COLUMNS, sides, strict=True)
-        if name in meta
-    }
-    dated = {x.dtype.kind == "M": name for name, x in found.items() if not missing(x).all()}
-    if len(dated) > 1:
-        raise DataError(
-            f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other in "
-            "all columns of times"
-        )
-    date = True in dated
-    return {
-        name: np.full(len(x), np.datetime64("NaT", "us")) if date and x.dtype.kind != "M" else x
-        for name, x in found.items()
-    }
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.constant_rows import constant_rows
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
@@ -45,18 +46,20 @@ FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
 APART, CUT_OFF = "apart from all others", "at the end of all others"
 
 _SHOWN = 3
-REMEDY = (
-    'if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) or '
-    '`nan="reject"`, or mask them'
-)
 
 
-class EndValue(NamedTuple):
+@dataclass(frozen=True)
+class EndValue:
     """A value at one end of the range that suspiciously many scores share."""
 
     value: float
     how: str  # how it differs from the others
     accepted: bool  # whether it is at the end that is accepted
+
+    REMEDY: ClassVar[str] = (
+        'if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) '
+        'or `nan="reject"`, or mask them'
+    )
 
     @property
     def severity(self) -> str:
@@ -64,6 +67,36 @@ class EndValue(NamedTuple):
         if self.how == CUT_OFF:
             return "note"
         return "warning" if self.how in (APART, NEGATIVE) and not self.accepted else "error"
+
+    @classmethod
+    def among(
+        cls, scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
+    ) -> list[EndValue]:
+        """Return the least and the most similar score, if suspiciously many comparisons share them.
+
+        At the end that is accepted impostor scores count alone, and of these the score of a copy
+        (distance 0, similarity 1) only with `copies`.
+        """
+        of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
+        found = []
+        for accepted in (False, True):
+            turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
+            ends = turn * (scores[impostor] if accepted else scores)
+            last = ends.max(initial=-np.inf)
+            others = ends[ends < last]
+            shared, value = len(ends) - len(others), float(0.0 + turn * last)
+            if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
+                continue
+            if accepted and value == of_copy and not copies:
+                continue
+            how = _how(last, others, shared)
+            # No distance is below 0, nor most similarities; log-likelihood ratios are.
+            lower = kind != "llr" and accepted != larger_is_closer(kind)
+            if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
+                how = NEGATIVE
+            if how:
+                found.append(cls(value, how, accepted))
+        return found
 
 
 class FailureCodes(NamedTuple):
@@ -110,7 +143,7 @@ class FailureCodeWatch:
         sample = sign * raw.values[np.ix_(raw.rows[chosen - low], places)].astype(np.float64)
         sample[~np.isfinite(sample)] = np.nan
         if len(raw.mask):
-            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == IGNORE] = np.nan
+            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == Mask.IGNORE] = np.nan
         itself = self.itself[chosen]
         sample[itself >= 0, itself[itself >= 0]] = np.nan
         self.sample[first:last] = sample
@@ -139,7 +172,7 @@ class FailureCodeWatch:
             columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
             columns = columns[self._constant(columns, low[columns])]
         others = self.sample[known]
-        ends = end_values(others, self._impostors()[known], self.scores.kind)
+        ends = EndValue.among(others, self._impostors()[known], self.scores.kind)
         hits = [np.argwhere(self.sample == end.value) for end in ends]
         for places in hits:
             places[:, 0] = self.sampled[places[:, 0]]
@@ -174,7 +207,7 @@ class FailureCodeWatch:
             found = scores._read_rows(low, high, columns).astype(np.float64)
             compared = np.isfinite(found) & (scores.probe_ids[low:high, None] != ids)
             if scores._has_mask:
-                compared &= scores._read_mask(low, high, columns) != IGNORE
+                compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
             constant &= ((found == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)
@@ -201,42 +234,13 @@ def _constant_note(
     values = np.unique(np.concatenate([of_rows, of_columns]))
     some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
     hold = "holds" if len(rows) + len(columns) == 1 else "hold"
-    return [f"{' and '.join(places)} {hold} one value in every comparison: {some}; {REMEDY}"]
+    said = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
+    return [f"{said}; {EndValue.REMEDY}"]
 
 
 def _listed(what: str, places: np.ndarray) -> str:
     names = ", ".join(map(str, places[:_SHOWN])) + ", ..." * (len(places) > _SHOWN)
     return f"{what} {names}" if len(places) == 1 else f"{len(places):,} {what}s ({names})"
-
-
-def end_values(
-    scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
-) -> list[EndValue]:
-    """Return the least and the most similar score, if suspiciously many comparisons share them.
-
-    At the end that is accepted impostor scores count alone, and of these the score of a copy
-    (distance 0, similarity 1) only with `copies`.
-    """
-    of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-    found = []
-    for accepted in (False, True):
-        turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
-        ends = turn * (scores[impostor] if accepted else scores)
-        last = ends.max(initial=-np.inf)
-        others = ends[ends < last]
-        shared, value = len(ends) - len(others), float(0.0 + turn * last)
-        if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
-            continue
-        if accepted and value == of_copy and not copies:
-            continue
-        how = _how(last, others, shared)
-        # No distance is below 0, nor most similarities; log-likelihood ratios are.
-        lower = kind != "llr" and accepted != larger_is_closer(kind)
-        if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
-            how = NEGATIVE
-        if how:
-            found.append(EndValue(value, how, accepted))
-    return found
 
 
 def _how(last: float, others: np.ndarray, shared: int) -> str:
@@ -262,7 +266,7 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
     known = np.isfinite(sample)
     compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
     notes = []
-    for end in end_values(sample[known], ~genuine[known], scores.kind):
+    for end in EndValue.among(sample[known], ~genuine[known], scores.kind):
         if end.severity != "note":
             hits = np.flatnonzero(sample == end.value)
             first = map(str, step * hits[:_SHOWN])
@@ -272,4 +276,4 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
 
 def _end_note(end: EndValue, shared: int, of: str, what: str, first: Iterable[str]) -> str:
     places = f"first {what}: {', '.join(first)}"
-    return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {REMEDY}"
+    return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {end.REMEDY}"

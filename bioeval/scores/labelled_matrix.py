@@ -47,7 +47,6 @@ from bioeval.scores.labels import (
     digest,
     fixed,
     labels_of_table,
-    of_no_person,
 )
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ class LabelledMatrix:
     @property
     def _no_person(self) -> np.ndarray:
         """Which of the codes are of distractors or junk."""
-        return of_no_person(self._codes.values, (*self._junk_ids, *self.distractor_ids))
+        return self._codes.of_no_person((*self._junk_ids, *self.distractor_ids))
 
     @property
     def _probe_people(self) -> np.ndarray:

@@ -154,6 +154,15 @@ class Codes:
         """The code of each label."""
         return {plain(v): i for i, v in enumerate(self.values.tolist())}
 
+    def of_no_person(self, ids: Sequence[int]) -> np.ndarray:
+        """Return which codes are of ids of distractors or junk, as numbers or as text."""
+        if not len(ids):
+            return np.zeros(len(self.values), dtype=bool)
+        if self.values.dtype.kind in "iufb":
+            return np.isin(self.values, ids)
+        words = {str(number) for number in ids}
+        return np.array([str(x) in words for x in self.values.tolist()], dtype=bool)
+
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
@@ -161,16 +170,6 @@ class Codes:
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
 IDS_OF_NO_PERSON = {"distractor_ids": "distractor_ids", "junk_ids": "_junk_ids"}
-
-
-def of_no_person(labels: np.ndarray, ids: Sequence[int]) -> np.ndarray:
-    """Return which labels are ids of junk or of distractors, written as numbers or as text."""
-    if not len(ids):
-        return np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind in "iufb":
-        return np.isin(labels, ids)
-    words = {str(number) for number in ids}
-    return np.array([str(x) in words for x in labels.tolist()], dtype=bool)
 
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:

@@ -16,9 +16,9 @@ from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
-from bioeval.scores.arrays import IGNORE, as_index
+from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
-from bioeval.scores.labels import as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
@@ -337,7 +337,7 @@ class Scores(LabelledMatrix):
             )  # fmt: skip
         rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
-            refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
+            refuse(self._mask[rows, columns] == Mask.IGNORE, "are cells that the mask ignores")
         refuse(self._excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self._verify()
         values = self._cells(i, j)
@@ -365,6 +365,32 @@ def _averaged(
     return found, shared.pop(""), shared
 
 
+def places_of(
+    scores: Scores, chosen: Any, gallery_first: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the columns that an index of both sides chooses, or a pair of indices.
+
+    A pair that names its sides, as that of a splitter, is taken by the names.
+    """
+    if named := named_sides(chosen):
+        probes, gallery = named
+    elif not isinstance(chosen, tuple | list) or len(chosen) != 2 or any(map(np.isscalar, chosen)):
+        probes, gallery = scores._sides_of_one(chosen)
+    else:
+        probes, gallery = reversed(chosen) if gallery_first else chosen
+    columns = as_index(gallery, scores.shape[1], "gallery")
+    same = probes is gallery and scores.shape[0] == scores.shape[1]
+    rows = columns if same else as_index(probes, scores.shape[0], "probes")
+    if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+        scores.select(gallery=columns)  # raises
+    return rows, columns
+
+
+def codes_of(scores: Scores) -> Codes:
+    """Return the subjects of both sides as codes; of listed pairs, side a as probes."""
+    return scores._agreeing_codes if are_pairs(scores) else scores._codes
+
+
 def require_scores(scores: Any, what: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
@@ -377,3 +403,8 @@ def require_scores(scores: Any, what: str = "scores") -> None:
 def are_pairs(scores: Any) -> TypeGuard[PairScores]:
     """Whether scores are a list of pairs."""
     return isinstance(scores, Scores) and scores.layout == "pairs"
+
+
+def knows_people(scores: Scores) -> bool:
+    """Whether the subjects of all attempts are known."""
+    return scores._knows_subjects

@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import BioevalError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.panels import safe
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.labelled_matrix import LabelledMatrix
 
 # Values read at a time.
@@ -107,7 +107,7 @@ def _reduce(
         values = scores._read_rows(low, high, columns).astype(np.float64)
         compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
         if scores.mask is not None:
-            compared &= scores._read_mask(low, high, columns) != IGNORE
+            compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
         at = pixel[low:high]
         good = compared & np.isfinite(values)
         for out, what in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -14,43 +13,6 @@ from bioeval.scores.matrix import Scores, are_pairs
 
 # How the note begins that a part of a gallery has no mate of any probe.
 _NO_MATE = "no probe's subject is in the gallery"
-
-
-def _representations(labels: np.ndarray, chosen: np.ndarray) -> list[str]:
-    """Return how labels are written, for a few of them."""
-    return list(map(repr, labels[chosen].tolist()))
-
-
-def describe(
-    scores: Scores,
-    naming: Callable[[np.ndarray, np.ndarray], list[str]] = _representations,
-) -> Provenance:
-    """Return the provenance of counts of scores; `naming` gives names for chosen labels."""
-    pairs = are_pairs(scores)
-    names: list[str] = []
-    enrolled = probing = np.zeros(0, dtype=bool)
-    if not pairs and scores._labelled:
-        codes = scores._codes
-        probing, enrolled = (present(x, len(codes.values)) for x in (codes.probe, codes.gallery))
-        names = naming(codes.values, probing)
-    return Provenance(
-        name=scores.name or "",
-        layout=scores.layout,
-        kind=scores.kind,
-        nan=scores.nan,
-        probes=scores.shape[0],
-        gallery_templates=0 if pairs else scores.shape[1],
-        gallery_subjects=int(enrolled.sum()),
-        probe_subjects=frozenset(names),
-        enrolled_subjects=frozenset(compress(names, enrolled[probing].tolist())),
-        fingerprints=(scores.fingerprint,),
-        notes=tuple(_notes(scores)),
-        origin=scores._origin,
-        exclude=", ".join(scores.exclude),
-        reading=scores._reading,
-        attacks=scores._attacks_left_out,
-        gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),
-    )
 
 
 def _notes(scores: Scores) -> list[str]:
@@ -119,6 +81,37 @@ class Provenance:
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
 
+    @classmethod
+    def of(cls, scores: Scores) -> Provenance:
+        """Return the provenance of counts of scores."""
+        pairs = are_pairs(scores)
+        names: list[str] = []
+        enrolled = probing = np.zeros(0, dtype=bool)
+        if not pairs and scores._labelled:
+            codes = scores._codes
+            probing, enrolled = (
+                present(x, len(codes.values)) for x in (codes.probe, codes.gallery)
+            )
+            names = list(map(repr, codes.values[probing].tolist()))
+        return cls(
+            name=scores.name or "",
+            layout=scores.layout,
+            kind=scores.kind,
+            nan=scores.nan,
+            probes=scores.shape[0],
+            gallery_templates=0 if pairs else scores.shape[1],
+            gallery_subjects=int(enrolled.sum()),
+            probe_subjects=frozenset(names),
+            enrolled_subjects=frozenset(compress(names, enrolled[probing].tolist())),
+            fingerprints=(scores.fingerprint,),
+            notes=tuple(_notes(scores)),
+            origin=scores._origin,
+            exclude=", ".join(scores.exclude),
+            reading=scores._reading,
+            attacks=scores._attacks_left_out,
+            gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),
+        )
+
     @property
     def people(self) -> tuple[int, int, int] | None:
         """Subjects of the probes, of the gallery and of both; None where they are unknown."""
@@ -166,21 +159,20 @@ class Provenance:
             reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
         )
 
-
-def about_of_union(mine: Provenance, theirs: Provenance) -> Provenance:
-    """Return the provenance of counts of the same probes in two parts of a gallery."""
-    alone = [x for x in (*mine.notes, *theirs.notes) if x.startswith(_NO_MATE)]
-    both = mine.enrolled_subjects | theirs.enrolled_subjects
-    notes = tuple(x for x in _joined(mine.notes, theirs.notes) if not both or x not in alone)
-    return replace(
-        mine,
-        name=_both_names(mine.name, theirs.name),
-        enrolled_subjects=both,
-        fingerprints=_joined(mine.fingerprints, theirs.fingerprints),
-        notes=notes,
-        sites=_joined(mine.sites, theirs.sites),
-        reading=_joined(mine.reading, theirs.reading),
-    )
+    def over_galleries(self, other: Provenance) -> Provenance:
+        """Return the provenance of counts of the same probes in two parts of a gallery."""
+        alone = [x for x in (*self.notes, *other.notes) if x.startswith(_NO_MATE)]
+        both = self.enrolled_subjects | other.enrolled_subjects
+        notes = tuple(x for x in _joined(self.notes, other.notes) if not both or x not in alone)
+        return replace(
+            self,
+            name=_both_names(self.name, other.name),
+            enrolled_subjects=both,
+            fingerprints=_joined(self.fingerprints, other.fingerprints),
+            notes=notes,
+            sites=_joined(self.sites, other.sites),
+            reading=_joined(self.reading, other.reading),
+        )
 
 
 def _both_names(mine: str, theirs: str) -> str:

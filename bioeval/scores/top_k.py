@@ -7,7 +7,7 @@ of the entries below them only a bound is known, and what needs their scores is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Self, TypeGuard
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -231,11 +231,6 @@ class TopKScores(Scores):
     def _streams(self) -> bool:
         """False: lists are never computed from embeddings."""
         return False
-
-
-def are_lists(scores: Any) -> TypeGuard[TopKScores]:
-    """Whether scores are top-K lists."""
-    return isinstance(scores, TopKScores)
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import describe
+from bioeval.scores.provenance import Provenance
 
 
 class TransactionReader(BlockReader):
@@ -31,7 +31,7 @@ class TransactionReader(BlockReader):
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
         compared = scores.excluding(*scores.exclude, column) if shared else scores
-        self.about = replace(describe(compared), exclude=", ".join(scores.exclude))
+        self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
         self._compared, self._fusion = compared, fusion
         self._order = np.argsort(number, kind="stable")
         self._ends = np.append(0, np.cumsum(np.bincount(number)))

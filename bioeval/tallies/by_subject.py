@@ -13,8 +13,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import of_no_person
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
@@ -196,7 +195,7 @@ class SubjectAttempts:
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = scores._agreeing_codes if are_pairs(scores) else scores._codes
+        known = codes_of(scores)
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
@@ -210,9 +209,8 @@ class SubjectAttempts:
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
-        names = known.values[who]
-        self.names = names.tolist()
-        self.no_person = of_no_person(names, (*scores._junk_ids, *scores.distractor_ids))
+        self.names = known.values[who].tolist()
+        self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
         if self._pairs is None and job.claims is None:
             sizes = (self.persons_among(x) for x in (*self.sides, np.arange(self.people)))
             self.disjoint_pairs = disjoint_pairs(*sizes)

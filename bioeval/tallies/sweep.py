@@ -32,12 +32,12 @@ from bioeval.kernels.argument_groups import (
     VerificationTables,
 )
 from bioeval.kernels.sweep import sweep_rows
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.arrays import Mask, writable_alias
 from bioeval.scores.blocks import (
     Block,
     BlockReader,
+    GivenRows,
     Progress,
-    RowsInRoom,
     distance_dtype,
     give_back,
     is_mapped,
@@ -303,7 +303,7 @@ class RowSweep:
             if given
             else np.empty(0, dtype=self.dtype)
         )
-        self.computed = RowsInRoom(scores)
+        self.computed = GivenRows(scores)
         self.cells: list[HistogramWithThresholds | None] = [None, None]
         self.pilot: list[CellCounts] = []
         self.room = [0.0, 0.0]
@@ -452,7 +452,7 @@ class RowSweep:
         left_out = place == gallery.self_position[row]
         left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
-            left_out |= self.scores._mask[cells] == IGNORE
+            left_out |= self.scores._mask[cells] == Mask.IGNORE
         found[left_out] = np.nan
         return found
 
@@ -604,15 +604,15 @@ class RowSweep:
             nan=self.dtype.type(np.nan),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),
-            genuine=np.uint8(GENUINE if self.scores._has_mask else IMPOSTOR),
+            genuine=np.uint8(Mask.GENUINE if self.scores._has_mask else Mask.IMPOSTOR),
             strict=self.scores.nan != "exclude",
         )
 
     def _not_excluded(self, rows: np.ndarray) -> np.ndarray:
         """Return a mask of rows that is 0 for pairs left out by `exclude`, and else 1."""
-        mask = np.full((len(rows), self.base.shape[1]), IMPOSTOR, dtype=np.uint8)
+        mask = np.full((len(rows), self.base.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
         row, position = self.reader.same_cells(rows)
-        mask[row, self.gallery.order[position]] = IGNORE
+        mask[row, self.gallery.order[position]] = Mask.IGNORE
         return mask
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
-from bioeval.scores.arrays import GENUINE, IMPOSTOR, parse_fusion
+from bioeval.scores.arrays import Mask, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import disjoint_among
@@ -183,7 +183,7 @@ class VerificationJob:
         if not self.scores._labelled:
             assert block.mask is not None
             return _listed(
-                block.values[block.mask == GENUINE], block.values[block.mask == IMPOSTOR]
+                block.values[block.mask == Mask.GENUINE], block.values[block.mask == Mask.IMPOSTOR]
             )
         if self.templates == "multi":
             block = block.fused(self.fusion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.files import guarded
+from bioeval.scores.formats.files import guarded, replacing
 from bioeval.scores.formats.format import say
 from bioeval.scores.stored import FileCheck, SpooledRows, checksum
 
@@ -121,6 +121,13 @@ class Archive(Arrays):
                 f"{path}: is a zip file of {len(members)} files, none of them an array; expected "
                 f"{expected}"
             )
+
+    @staticmethod
+    def write(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+        """Write arrays; the file appears whole or not at all."""
+        with replacing(path) as part, ArchiveWriter(part) as out:
+            for name, array in arrays.items():
+                out.add(name, array)
 
     def read(self, key: str) -> np.ndarray:
         """Read one array."""

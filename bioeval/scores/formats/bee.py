@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import PlainKind
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, guarded, replacing_all
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.npy import matrix_labels
@@ -27,7 +27,7 @@ from bioeval.scores.top_k import TopKScores
 _KINDS: dict[bytes, PlainKind] = {b"S2": "similarity", b"D2": "distance"}
 _CELLS = {b"MF": "f4", b"MB": "u1"}
 _MAGIC = {b"\x78\x56\x34\x12": "<", b"\x12\x34\x56\x78": ">"}
-_MASK = {255: GENUINE, 127: IMPOSTOR, 0: IGNORE}
+_MASK = {255: Mask.GENUINE, 127: Mask.IMPOSTOR, 0: Mask.IGNORE}
 _HEAD = 1 << 13
 _LAYOUT = re.compile(
     rb"(S2|D2)\r?\n([^\n]*)\n([^\n]*)\n(MF|MB) +(\d{1,12}) +(\d{1,12}) (.{4})", re.S
@@ -173,12 +173,12 @@ def _mask_row(scores: Scores, row: int) -> np.ndarray:
     genuine = (
         scores._codes.gallery == scores._codes.probe[row]
         if scores._labelled or given is None
-        else given == GENUINE
+        else given == Mask.GENUINE
     )
     kept = scores.gallery_ids != scores.probe_ids[row]
     kept &= ~scores._excluded(np.full(n, row), np.arange(n))
     if given is not None:
-        kept &= given != IGNORE
+        kept &= given != Mask.IGNORE
     return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)
 
 

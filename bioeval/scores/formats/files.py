@@ -243,6 +243,17 @@ def decoded_lines(path: Path) -> list[str]:
     return lines
 
 
+def read_text(path: Path) -> str:
+    """Return a text in UTF-8, decompressed if it is gzip, with line feeds as line ends."""
+    found = content(path)
+    if found == "a gzip file":
+        with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
+            return decode(read_bounded(path, file=GzipFile(fileobj=packed)), path)
+    if found != "text":
+        raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
+    return decode(read_bounded(path), path)
+
+
 def text_array(cells: list[str], where: str) -> np.ndarray:
     """Return text as an array as wide as the longest value."""
     longest = max(map(len, cells), default=0)

@@ -184,6 +184,28 @@ class ReadOptions:
             if not name.startswith(other)
         }
 
+    def from_zero(
+        self, lists: np.ndarray, size: int, where: str, guess: bool = False
+    ) -> np.ndarray:
+        """Return the numbers of gallery entries as indices from 0; negative numbers stay.
+
+        With `guess`, the option `first_index` is required unless the number 0 or `size` occurs.
+        """
+        first_index, listed = self.first_index, lists[lists >= 0]
+        if first_index is None:
+            from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
+            if guess and not (from_0 or from_1):
+                raise DataError(
+                    f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
+                    "gallery entries do not show whether the first entry is 0 or 1; give "
+                    f"{say('first_index', 0)} or {say('first_index', 1)}"
+                )
+            first_index = int(guess and from_1 and not from_0)
+        if first_index and (listed == 0).any():
+            row = int(np.argmax((lists == 0).any(axis=1)))
+            raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
+        return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
+
 
 def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""

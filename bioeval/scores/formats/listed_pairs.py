@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
@@ -180,7 +180,7 @@ def as_matrix(
         "evaluate it as a list of pairs",
     )  # fmt: skip
     matrix = np.zeros(shape)
-    mask = np.full(shape, IGNORE, dtype=np.uint8)
+    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
     cells = (probe.codes, gallery.codes)
     truth = (
         probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
@@ -190,8 +190,8 @@ def as_matrix(
     if truth is None:
         raise DataError(f"{path}: does not mark genuine pairs")
     matrix[cells] = values
-    mask[cells] = np.where(truth, GENUINE, IMPOSTOR)
-    written = int((mask != IGNORE).sum())
+    mask[cells] = np.where(truth, Mask.GENUINE, Mask.IMPOSTOR)
+    written = int((mask != Mask.IGNORE).sum())
     different = ~np.isclose(matrix[cells], values, rtol=0, atol=0, equal_nan=True)
     if different.any():
         row = int(np.argmax(different))
@@ -205,12 +205,12 @@ def as_matrix(
     if written < len(values):
         notes.append(f"{len(values) - written:,} pairs are listed more than once, with one score")
     if square:
-        lone = mask[cells[::-1]] == IGNORE
+        lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
         if options.unordered:
             other = (cells[1][lone], cells[0][lone])
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
-            written = int((mask != IGNORE).sum())
+            written = int((mask != Mask.IGNORE).sum())
             if number:
                 notes.append(f"`unordered`: {number:,} pairs give their score to the other order")
         elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:

@@ -499,26 +499,3 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
         f"{'' if n is None or n == m else f' and {n} columns'}; {hint}. "
         f"It holds: {file.listing()}"
     )
-
-
-def from_zero(
-    lists: np.ndarray, size: int, first_index: int | None, where: str, guess: bool = False
-) -> np.ndarray:
-    """Return the numbers of gallery entries as indices from 0; negative numbers stay.
-
-    With `guess`, `first_index` is required unless the number 0 or `size` occurs.
-    """
-    listed = lists[lists >= 0]
-    if first_index is None:
-        from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
-        if guess and not (from_0 or from_1):
-            raise DataError(
-                f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                "gallery entries do not show whether the first entry is 0 or 1; give "
-                f"{say('first_index', 0)} or {say('first_index', 1)}"
-            )
-        first_index = int(guess and from_1 and not from_0)
-    if first_index and (listed == 0).any():
-        row = int(np.argmax((lists == 0).any(axis=1)))
-        raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
-    return np.where(lists >= 0, lists - first_index, lists) if first_index else lists

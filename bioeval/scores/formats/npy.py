@@ -50,7 +50,7 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import are_lists
+from bioeval.scores.top_k import TopKScores
 
 #: The version of the layout of ``x.json``, and under which key it is there.
 SCHEMA = 1
@@ -442,7 +442,7 @@ def _write(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
     if are_pairs(scores):
         raise DataError(f"{path}: a list of pairs is not a matrix; save it as .npz")
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         raise DataError(f"{path}: top-K lists are not a matrix; save them as .npz")
     square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():

@@ -35,7 +35,6 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
-    from_zero,
     no_labels,
     nothing_found,
     reid_layout,
@@ -51,7 +50,7 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores, are_lists
+from bioeval.scores.top_k import TopKScores
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
@@ -169,7 +168,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
     lists_of = TopKScores(
-        from_zero(lists, n, options.first_index, f"{file.path}: {key!r}"),
+        options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
         distances=None if distances is None else file.read(distances),
@@ -503,7 +502,7 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         return
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         if scores.distances is not None:
             out.add("distances", scores.distances)
         out.add("indices", scores.indices)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
-from bioeval.scores.arrays import GENUINE, IGNORE
+from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
 from bioeval.scores.formats.format import (
     Format,
@@ -174,11 +174,11 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
             kept = scores.gallery_ids != scores.probe_ids[row]
             kept &= ~scores._excluded(np.full(n, row), places)
             if mask is not None:
-                kept &= mask[row - low] != IGNORE
+                kept &= mask[row - low] != Mask.IGNORE
             if scores._labelled or mask is None:
                 genuine = scores._codes.gallery == scores._codes.probe[row]
             else:
-                genuine = mask[row - low] == GENUINE
+                genuine = mask[row - low] == Mask.GENUINE
             columns = np.nonzero(kept)[0]
             yield row, columns, block[row - low][columns], genuine[columns]
 

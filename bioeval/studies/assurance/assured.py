@@ -36,11 +36,16 @@ from bioeval.results import (
     people_with_pairs,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.listed_templates import pattern_of_pairs
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    knows_people,
+    leaves_out_attacks,
+    pattern_of_pairs,
+    require_scores,
+)
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.pairs_of_people import PairShares
@@ -371,7 +376,7 @@ def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
 
 def require_named_people(scores: Scores, what: str) -> None:
     """Raise :class:`DataError` unless the people of all attempts are known."""
-    if scores._knows_subjects:
+    if knows_people(scores):
         return
     how = "give labels of probes and gallery"
     if are_pairs(scores):

@@ -12,8 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    Progress,
+    Scores,
+    are_pairs,
+    as_row,
+    codes_of,
+    threads_for,
+)
 from bioeval.stats.bootstrap import subject_weights, weighted_shares
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
@@ -183,7 +191,7 @@ class PairShares(AttainableThresholds):
         self.sides = [np.flatnonzero(known)]
         self.independent = n // 2
         if are_pairs(scores):
-            codes = scores._agreeing_codes
+            codes = codes_of(scores)
             once = np.bincount(codes.probe, minlength=len(codes.values))
             other = codes.gallery[codes.gallery != codes.probe]
             once += np.bincount(other, minlength=len(codes.values))

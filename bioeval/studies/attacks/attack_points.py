@@ -21,10 +21,16 @@ from bioeval.base import (
 )
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results import Variables, rate
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Provenance,
+    Scores,
+    are_pairs,
+    codes_of,
+    plain,
+    threads_for,
+)
 from bioeval.stats.bootstrap import (
     confidence_limits,
     rate_limits,
@@ -354,14 +360,14 @@ def with_attack_intervals(
     }
     rates["riapar"] = rates["iapar_max"] + frr
     rates["riapar_of_species"] = of_species + frr[:, None]
-    target = parts.attacks._codes.probe[attacks.rows]
+    target = codes_of(parts.attacks).probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
         "iapar_of_species": np.array([sample_of(number) for number in targets]),
         "iapar_max": sample_of(min(targets, default=0)),
-        "iapar_pooled": sample_of(len(np.unique(parts.attacks._codes.probe))),
+        "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown: dict[str, Limits] = {}

@@ -12,10 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base import Argument, DataError, counted, larger_is_closer, require_numbers
-from bioeval.scores.arrays import IGNORE
-from bioeval.scores.blocks import Block, as_distances, as_row
-from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Block, BlockReader, Mask, Scores, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies import EqualError, ErrorCurve, per_cent, rate_in
 
@@ -298,9 +295,9 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
     kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
     if attacks._has_mask:
         base = attacks._base_rows(row), attacks._base_columns(column)
-        kept &= attacks._mask[base] != IGNORE
+        kept &= attacks._mask[base] != Mask.IGNORE
     row, column = row[kept], column[kept]
-    values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
+    values = BlockReader(attacks).cells(row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
         i = int(np.argmax(failed))

@@ -37,9 +37,14 @@ from bioeval.results import (
     percent,
     rate_with_limits,
 )
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.template_columns import numbered_columns
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Scores,
+    knows_people,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.attacks.counts import RateBootstrap
@@ -230,7 +235,6 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
                 f"morphing compares probes with morphed images, but the layout is {one.layout}; "
                 f"give the names of the morphs as {Argument('gallery_labels')}"
             )
-        one._require_matrix()
         require_subjects(one, "morphing")
         same = all(
             np.array_equal(getattr(one, x), getattr(first, x))
@@ -248,7 +252,7 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
     """Return the contributors of each morph, as text."""
     morphs = scores.gallery_labels.tolist()
     if given is None:
-        columns = numbered_columns(scores.gallery_meta, "contributor")
+        columns = _numbered_columns(scores.gallery_meta, "contributor")
         if not columns:
             raise DataError(
                 f"who contributed to the morphs is not known; give {Argument('contributors')}, or "
@@ -272,6 +276,14 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
             )
         found.append([*names])
     return found
+
+
+def _numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
+    """Return the metadata columns ``stem_1``, ``stem_2`` ... as lists."""
+    columns: list[list[Any]] = []
+    while f"{stem}_{len(columns) + 1}" in meta:
+        columns.append(meta[f"{stem}_{len(columns) + 1}"].tolist())
+    return columns
 
 
 def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[str, Scores]:
@@ -304,7 +316,7 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
     place = {str(x): i for i, x in enumerate(names)}
     sources = [
         {place[str(x)] for x in row if str(x) in place}
-        for row in zip(*numbered_columns(scores.gallery_meta, "source"), strict=True)
+        for row in zip(*_numbered_columns(scores.gallery_meta, "source"), strict=True)
     ] or [set() for _ in people]
     reader = BlockReader(scores)
     order = np.arange(len(people)) if reader.gallery.order is None else reader.gallery.order
@@ -402,7 +414,7 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
-    whose = bona_fide if bona_fide is not None and bona_fide._knows_subjects else None
+    whose = bona_fide if bona_fide is not None and knows_people(bona_fide) else None
     if whose is not None and ds is not None and options is not None:
         from bioeval.studies.attacks.intervals import relative_morph_limits
 

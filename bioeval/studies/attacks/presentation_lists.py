@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from bioeval.base import DataError, nearest_name, overflows
-from bioeval.scores.bona_fide import is_bona_fide
-from bioeval.scores.formats.files import decode, existing_file, guarded
-from bioeval.scores.formats.format import say
-from bioeval.scores.formats.spellings import (
-    SCORE_NAMES,
-    SPECIES_NAMES,
-    TRUTH,
-    TRUTH_NAMES,
-    folded,
-    is_number,
-    no_species,
-)
-from bioeval.scores.formats.text_table import Shape, open_text, shape_of
+from bioeval.base import DataError, nearest_name
+from bioeval.base.errors import Argument
+from bioeval.scores import TRUTH, Cells, no_species
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
@@ -58,7 +45,7 @@ def class_of(word: str) -> bool | None:
     plain = word.strip().casefold().replace("_", " ").replace("-", " ")
     if plain in _ATTACKS:
         return False
-    return True if plain in _BONA_FIDE or is_bona_fide(word) and word.strip() else None
+    return True if plain in _BONA_FIDE else None
 
 
 def read_presentations(path: str | Path, scores_key: str | None = None) -> PresentationList:
@@ -69,94 +56,48 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
     as ASVspoof writes them.
     """
-    place = existing_file(path)
-    shape = shape_of(place, (scores_key, *SPECIES_NAMES))
-    named = scores_key is not None or not any(map(is_number, shape.cells[0]))
-    with guarded(place, expected="text"):
-        lines = [*_lines(shape, named)]
-    if not lines:
-        raise DataError(f"{place}: has a header but no rows")
-    names = [folded(x) for x in shape.cells[0]] if named else []
-    score = _score(place, shape, names, scores_key, lines)
-    values = np.array([_number(place, number, cells[score]) for number, cells in lines])
-    columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
-    attack = _species(place, shape, names, columns, score, [number for number, _ in lines])
+    cells = Cells.read(path, scores_key)
+    score = _score(cells, scores_key)
+    values = cells.values(score, "detection gave no response")
+    attack = _species(cells, score)
     known = [
-        next((columns[names.index(x)] for x in wanted if x in names), None)
+        next((cells.columns[cells.names.index(x)] for x in wanted if x in cells.names), None)
         for wanted in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)
     ]
-    kind = SCORE_NAMES.get(names[score]) if names else None
-    return PresentationList(values, attack, kind or "", *known)
+    return PresentationList(values, attack, cells.kind(score) or "", *known)
 
 
-def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line below the names."""
-    with open_text(shape.path) as file:
-        for number, line in enumerate(file, 1):
-            if number <= shape.skipped + named:
-                continue
-            text = decode(line, shape.path, number).rstrip("\r\n")
-            if not text.strip():
-                continue
-            cells = text.split()
-            if shape.mark != " ":
-                cells = [x.strip() for x in next(csv.reader([text], delimiter=shape.mark))]
-            if len(cells) != shape.columns:
-                raise DataError(
-                    f"{shape.path}: line {number}: {len(cells)} cells; expected {shape.columns}"
-                )
-            yield number, cells
-
-
-def _number(path: Path, line: int, cell: str) -> float:
-    if not cell:
-        return float("nan")
-    if not is_number(cell) or overflows(cell):
-        raise DataError(
-            f"{path}: line {line}: the score is {cell!r}; expected a number, or nothing where "
-            "detection gave no response"
-        )
-    return float(cell)
-
-
-def _score(
-    path: Path, shape: Shape, names: list[str], key: str | None,
-    lines: Sequence[tuple[int, list[str]]],
-) -> int:  # fmt: skip
+def _score(cells: Cells, key: str | None) -> int:
     """Return the column of scores."""
-    listed = ", ".join(map(repr, shape.cells[0]))
+    listed = ", ".join(map(repr, cells.header))
     if key is not None:
-        if key not in shape.cells[0]:
+        if key not in cells.header:
             raise DataError(
-                f"{path}: no column {key!r}; its columns are {listed}."
-                f"{nearest_name(key, shape.cells[0])}"
+                f"{cells.path}: no column {key!r}; its columns are {listed}."
+                f"{nearest_name(key, cells.header)}"
             )
-        return shape.cells[0].index(key)
-    if names:
-        found = [i for i, name in enumerate(names) if name in SCORE_NAMES]
+        return cells.header.index(key)
+    if cells.names:
+        found = cells.scores
         if len(found) != 1:
             raise DataError(
-                f"{path}: {len(found)} columns of scores among {listed}; name one with "
-                f"{say('scores_key')}"
+                f"{cells.path}: {len(found)} columns of scores among {listed}; name one with "
+                f"{Argument('scores_key')}"
             )
         return found[0]
-    numbers = [i for i in range(shape.columns) if all(is_number(x[i]) for _, x in lines)]
-    if not numbers:
-        raise DataError(f"{path}: no column of numbers; expected a score on each line")
-    return numbers[-1]
+    if not cells.numbers:
+        raise DataError(f"{cells.path}: no column of numbers; expected a score on each line")
+    return cells.numbers[-1]
 
 
-def _species(
-    path: Path, shape: Shape, names: list[str], columns: list[list[str]], score: int,
-    numbers: Sequence[int],
-) -> list[str]:  # fmt: skip
+def _species(cells: Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
-    truth = [i for i, x in enumerate(names) if x in TRUTH_NAMES] or [
+    path, columns, attack = cells.path, cells.columns, cells.species
+    truth = cells.truth or [
         i
         for i, column in enumerate(columns)
         if i != score and all(class_of(x) is not None for x in set(column))
     ]
-    attack = next((names.index(x) for x in SPECIES_NAMES if x in names), None)
     if attack is None and not truth:
         raise DataError(
             f"{path}: does not mark attack presentations; expected a column 'attack' with the "
@@ -164,9 +105,9 @@ def _species(
         )
     if not truth:
         words = columns[attack] if attack is not None else []
-        return ["" if is_bona_fide(x) or class_of(x) else x for x in words]
+        return ["" if not x.strip() or class_of(x) else x for x in words]
     flags = []
-    for number, word in zip(numbers, columns[truth[0]], strict=True):
+    for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
         if flag is None and attack is None:
             numeric = " (1 and 0 are read in both ways)" if word.casefold() in TRUTH else ""

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bioeval.base import Argument, DataError, counted, nearest_name, require_text
-from bioeval.scores.blocks import require_subjects
-from bioeval.scores.bona_fide import attack_meta, filled, species_of, without_attacks
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import (
+    ATTACK,
+    PairScores,
+    Scores,
+    are_pairs,
+    attacks_of,
+    codes_of,
+    plain,
+    require_scores,
+    require_subjects,
+    species_of,
+    without_attacks,
+)
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
+
+
+def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
+    """Return the metadata columns of rows, of a list those that its classes give."""
+    if not are_pairs(scores):
+        return scores.probe_meta
+    return {} if scores.attack is None else {ATTACK: scores.attack}
 
 
 def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
@@ -34,7 +50,7 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     DataError
         If there is no such column.
     """
-    meta = attack_meta(scores)
+    meta = _row_meta(scores)
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
@@ -82,7 +98,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     else:
         require_scores(attacks, "attacks")
         _require_labels(scores)
-        if attack in attack_meta(scores):
+        if attack in _row_meta(scores):
             raise DataError(
                 f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
@@ -144,7 +160,7 @@ def _require_labels(scores: Scores) -> None:
 
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
-    attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    _, attacks = attacks_of(scores, attack)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
     if alone.any():
         raise DataError(
@@ -190,7 +206,7 @@ def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
     """Raise :class:`DataError` where the target of an attack row is not enrolled."""
     if are_pairs(attacks):
         return
-    missing = ~np.isin(attacks._codes.probe, attacks._codes.gallery)
+    missing = ~np.isin(codes_of(attacks).probe, codes_of(attacks).gallery)
     if missing.any():
         i = int(np.argmax(missing))
         raise DataError(

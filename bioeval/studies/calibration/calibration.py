@@ -41,11 +41,7 @@ from bioeval.results import (
     number,
     rate,
 )
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
-from bioeval.scores.template_columns import probe_column
+from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies import Templates, to_user
 
@@ -352,7 +348,7 @@ def calibration(
     if equalise is not None:
         if not isinstance(equalise, str):
             raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
-        values = probe_column(scores, equalise, "equalise")
+        values = template_columns(scores, equalise, "equalise", gallery=False)[0]
     ratios = scores.kind == "llr"
     with reported_to(progress):
         counts = count_for_calibration(

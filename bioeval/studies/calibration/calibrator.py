@@ -27,9 +27,7 @@ from bioeval.base import (
     require_number,
 )
 from bioeval.partition import Parameters
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.derived import derived
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import Scores, are_pairs, derived, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 

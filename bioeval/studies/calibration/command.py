@@ -85,7 +85,7 @@ def command(data: str, **options: Any) -> None:
             systems = {system: scores} if scores.kind == "llr" else {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
-                from bioeval.scores.formats import save
+                from bioeval.scores import save
 
                 save(made, how["save_to"])
         found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}

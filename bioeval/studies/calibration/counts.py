@@ -13,9 +13,7 @@ from itertools import chain
 import numpy as np
 import scipy
 
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.calibration import kernel as log_odds
 from bioeval.tallies import ThresholdCounter, VerificationJob
 from bioeval.tallies.points import hull_of

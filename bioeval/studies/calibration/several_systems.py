@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.scores.arrays import GENUINE, IMPOSTOR
-from bioeval.scores.blocks import BlockReader, as_row, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import BlockReader, Mask, Scores, are_pairs, as_row, knows_people, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 from bioeval.tallies import require_values
 
@@ -84,16 +82,19 @@ class SeveralSystems:
         first = self.systems[0]
         if are_pairs(first):
             rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
-            yield np.where(first.genuine, GENUINE, IMPOSTOR)[None].astype(np.uint8), _stack(rows)
+            yield (
+                np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8),
+                _stack(rows),
+            )
             return
         step = self.rows_per_block
         for low in range(0, first.shape[0], every * step):
             found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
             block = found[0]
-            if first._labelled:
+            if knows_people(first):
                 place = np.arange(block.values.shape[1])
                 own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
-                classes = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)
+                classes = np.where(own, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)
                 classes[place == block.self_position[:, None]] = 0
             else:
                 classes = np.array(block.mask, dtype=np.uint8)

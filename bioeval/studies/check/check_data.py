@@ -15,14 +15,18 @@ from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
-from bioeval.scores.arrays import lattice_step
-from bioeval.scores.attempted import attempted
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import (
+    EndValue,
+    PairScores,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    lattice_step,
+    leaves_out_attacks,
+    plain,
+)
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
 from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.studies.check.kernel import (
@@ -206,10 +210,10 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
     exact = int(found.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if scores._labelled else ()
+    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
     for i in rows[:_MOST_ROWS] if limit else ():
-        away = abs(attempted(scores, i, i + 1)[0] - perfect)
-        hit = (away <= limit) & (away > 0) & (scores._codes.gallery != scores._codes.probe[i])
+        away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
+        hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
     proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
@@ -244,11 +248,11 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     varied = found.rows[:, 0] < found.rows[:, 1]
     enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(found.row_digests[:, 0], varied & enough)
-    groups = [("row", group, scores._codes.probe) for group in rows]
-    if (found.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+    groups = [("row", group, codes_of(scores).probe) for group in rows]
+    if (found.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = found.columns[0] < found.columns[1]
         groups += [
-            ("column", g, scores._codes.gallery) for g in _equal(found.column_digests, varied)
+            ("column", g, codes_of(scores).gallery) for g in _equal(found.column_digests, varied)
         ]
     mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
     near = [cell for cell in copies.proven if cell in copies.near]
@@ -260,7 +264,7 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
-    if mixed and scores._labelled:
+    if mixed and knows_people(scores):
         names = scores.probe_labels if mixed[0][0] == "row" else scores.gallery_labels
         whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
         return Finding(
@@ -353,7 +357,7 @@ def _have(number: int) -> str:
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     """Return cells in words, with their labels."""
     named = [f"row {i}, column {j}" for i, j in cells]
-    if not scores._labelled:
+    if not knows_people(scores):
         return named
     labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
     return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
@@ -384,7 +388,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )  # fmt: skip
     known = np.isfinite(values)
     finite, impostor = values[known], ~scores.genuine[known]
-    ends = end_values(finite, impostor, scores.kind, copies=True)
+    ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     yield end_finding(
         zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"),
@@ -565,7 +569,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
     """
-    seen = found.watch.found()
+    seen = found.reader.watch.found()
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
@@ -574,17 +578,18 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
             "sentinels", "error",
             f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
             f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
-            len(lines), listed(lines), REMEDY,
+            len(lines), listed(lines), EndValue.REMEDY,
         )  # fmt: skip
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
         sign = -1.0 if larger_is_closer(scores.kind) else 1.0
         impostor = np.ones(len(scattered), dtype=bool)
-        for end in end_values(sign * scattered, impostor, scores.kind, copies=True):
+        for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
-                places = np.argwhere(found.watch.sample == end.value)
+                watch = found.reader.watch
+                places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
-                hits.append(np.column_stack([found.watch.sampled[places[:, 0]], places[:, 1]]))
+                hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
     where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
     of = counted(seen.compared, "sampled comparisons")
     return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(
@@ -603,7 +608,7 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Fi
     severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
     return Finding(
         "sentinels", severity, "; ".join(said), sum(shared for _, shared in found), where,
-        _CUT_OFF_REMEDY if severity == "note" else REMEDY,
+        _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
     )  # fmt: skip
 
 
@@ -657,14 +662,14 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
 
 def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
-    watch = found.watch
+    watch = found.reader.watch
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
     if found.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    other = scores._codes.probe[watch.sampled][:, None] != scores._codes.gallery[None]
-    if not scores._labelled:
+    other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
+    if not knows_people(scores):
         other = np.isfinite(sample)
     impostor = sign * sample[other & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
@@ -687,9 +692,9 @@ def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.
     """
-    if not scores._labelled or found.same or not len(found.diagonal) or not same_labels(scores):
+    if not knows_people(scores) or found.same or not len(found.diagonal) or not same_labels(scores):
         return False
-    several = np.bincount(scores._codes.gallery)[scores._codes.gallery] > 1
+    several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
     told = several & np.isfinite(found.diagonal)
     diagonal, nearest = found.diagonal[told], found.rows[told, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:

@@ -18,7 +18,7 @@ from bioeval.cli.study_command import StudyCommand, as_columns
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
     from bioeval.protocol import Protocol
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
     from bioeval.studies.check.findings import DataCheck
 
 

@@ -8,16 +8,13 @@ import numpy as np
 
 from bioeval.base import larger_is_closer, reporter, stage
 from bioeval.kernels import RawRows
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
-from bioeval.scores.failure_codes import FailureCodeWatch
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, knows_people, threads_for
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
 def block_medians(block: Block, found: np.ndarray) -> None:
     """Write the medians of a block of rows into those of all rows, (m, 3)."""
-    values = writable_alias(np.ascontiguousarray(block.values, dtype=np.float64))
+    values = np.ascontiguousarray(block.values, dtype=np.float64)
     rows = found[block.low : block.low + len(values)]
     columns = np.arange(values.shape[1])
     label_medians(values, columns, block.starts, block.own, block.self_position, rows)
@@ -28,7 +25,7 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
     gallery, rows = reader.gallery, slice(low, low + len(values))
     found = np.empty((len(values), 3))
     label_medians(
-        writable_alias(values), gallery.columns[0], gallery.starts, gallery.own[rows],
+        values, gallery.columns[0], gallery.starts, gallery.own[rows],
         gallery.self_position[rows], found,
     )  # fmt: skip
     return found
@@ -77,7 +74,7 @@ class DataScan:
         Distances of these templates as probes, and as gallery.
     compared : bool array, shape (2, k, n)
         Which of both are attempts: not left out by a mask, an exclusion or a date.
-    watch : FailureCodeWatch
+    reader : BlockReader
         What was seen of failure codes, with a sample of rows in the units of the scores.
     medians : float64 array, shape (m, 3)
         Of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes them; empty
@@ -98,7 +95,7 @@ class DataScan:
     forth: np.ndarray
     back: np.ndarray
     compared: np.ndarray
-    watch: FailureCodeWatch
+    reader: BlockReader
     medians: np.ndarray
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
 
@@ -113,7 +110,6 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     """Read every score of a matrix once."""
     reader = BlockReader(scores)
     m, n = scores.shape
-    itself = reader.watch.itself
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
@@ -131,8 +127,8 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         forth=np.empty((len(lines), n)),
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
-        watch=FailureCodeWatch(scores, itself, np.arange(n)),
-        medians=np.empty((m if scores._labelled and scores.kind != "order" else 0, 3)),
+        reader=reader,
+        medians=np.empty((m if knows_people(scores) and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []
     with threads_for(scores):
@@ -148,14 +144,14 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     """Scan rows ``low:high``; return genuine distances in them."""
     scores, itself = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
-    raw = scores._read_rows(low, high)
-    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high, mates)
     empty = np.empty(0, dtype=np.int64)
-    labelled = scores._labelled
-    classes = (scores._codes.probe[low:high], scores._codes.gallery) if labelled else (empty, empty)
+    labelled = knows_people(scores)
+    codes = reader.codes
+    classes = (codes.probe[low:high], codes.gallery) if labelled else (empty, empty)
     rows = np.arange(low, high)
     scan_rows(
         low,
@@ -177,14 +173,14 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         found.forth[first:last] = values[found.lines[first:last] - low]
         found.back[:, low:high] = values[:, found.lines].T
         if len(state):
-            found.compared[0, first:last] = state[found.lines[first:last] - low] != IGNORE
-            found.compared[1, :, low:high] = state[:, found.lines].T != IGNORE
-    seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
+            found.compared[0, first:last] = state[found.lines[first:last] - low] != Mask.IGNORE
+            found.compared[1, :, low:high] = state[:, found.lines].T != Mask.IGNORE
+    seen = values if not len(state) else np.where(state == Mask.IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
-    found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
+    reader.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
     if len(found.medians):
         found.medians[low:high] = row_medians(reader, low, seen)
-    kept = seen[mates] if labelled else seen[state == GENUINE]
+    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 
@@ -210,11 +206,11 @@ def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndar
         state = np.array(scores._read_mask(low, high), dtype=np.uint8)
     if scores.exclude:
         if not len(state):
-            state = np.full((high - low, scores.shape[1]), IMPOSTOR, dtype=np.uint8)
+            state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
         place, column = mates
         gone = scores._excluded(low + place, column)
         if scores._enrolment_times is not None:
             rows = np.arange(low, high)[:, None]
-            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
-        state[place[gone], column[gone]] = IGNORE
+            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = Mask.IGNORE
+        state[place[gone], column[gone]] = Mask.IGNORE
     return state

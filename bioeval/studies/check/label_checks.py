@@ -28,12 +28,16 @@ import numpy as np
 
 from bioeval.base import counted
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
-from bioeval.scores.attempted import attempted
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.description import attempts
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import (
+    BlockReader,
+    PairScores,
+    Scores,
+    are_pairs,
+    attempts,
+    codes_of,
+    knows_people,
+    plain,
+)
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, listed
 from bioeval.tallies import per_cent
@@ -65,11 +69,11 @@ def label_checks(
     """
     if are_pairs(scores):
         yield _pairs(scores)
-        yield from (_labels(scores),) if scores._knows_subjects else ()
+        yield from (_labels(scores),) if knows_people(scores) else ()
         yield from _list(scores)
         yield _people(scores, int((~scores.genuine).sum()), far_targets)
         return
-    if scores._labelled:
+    if knows_people(scores):
         yield _samples(scores)
         yield _layout(scores, self_compared)
         others = (_labels, _names, _metadata) if not convention else (_names,)
@@ -83,9 +87,9 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    sides = [("", scores._codes.gallery)]
+    sides = [("", codes_of(scores).gallery)]
     if scores.layout == "probe-against-gallery":
-        sides = [("gallery: ", scores._codes.gallery), ("probes: ", scores._codes.probe)]
+        sides = [("gallery: ", codes_of(scores).gallery), ("probes: ", codes_of(scores).probe)]
     said: list[str] = []
     single = 0
     for side, codes in sides:
@@ -97,7 +101,7 @@ def _samples(scores: Scores) -> Finding:
         said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
     message = "; ".join(said)
     genuine, impostor = attempts(scores)
-    names = scores._codes.values
+    names = codes_of(scores).values
     if not genuine:
         if scores.layout == "all-against-all":
             why = "every subject has one template: there is no genuine comparison"
@@ -117,13 +121,13 @@ def _samples(scores: Scores) -> Finding:
             scores.shape[0], "", "give templates of several subjects",
         )  # fmt: skip
     if scores.layout == "all-against-all" and single:
-        sizes = np.bincount(scores._codes.gallery, minlength=len(names))
+        sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
         return Finding(
             "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
             single, listed(repr(plain(x)) for x in names[sizes == 1]),
             "they make impostor comparisons alone, and are left out of closed-set identification",
         )  # fmt: skip
-    unenrolled = int((~np.isin(scores._codes.probe, scores._codes.gallery)).sum())
+    unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
         message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
     return Finding("samples", "ok", message)
@@ -134,14 +138,14 @@ def same_labels(scores: Scores) -> bool:
     return (
         scores.layout == "probe-against-gallery"
         and not np.isin(scores.probe_ids, scores.gallery_ids).any()
-        and np.array_equal(scores._codes.probe, scores._codes.gallery)
+        and np.array_equal(codes_of(scores).probe, codes_of(scores).gallery)
     )
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
-    _, sizes = np.unique(scores._codes.gallery, return_counts=True)
+    _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
     message = f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         known = ", and each probe is nearest to the template in its own place"
@@ -181,7 +185,7 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores._pair_codes if are_pairs(scores) else scores._codes
+    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
@@ -289,10 +293,10 @@ def _share(scores: Scores, column: str) -> bool:
     def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
         return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
 
-    gallery = pairs(scores._codes.gallery, scores.gallery_meta[column])
+    gallery = pairs(codes_of(scores).gallery, scores.gallery_meta[column])
     if scores.layout == "all-against-all":
         return len(set(gallery)) < len(gallery)
-    return bool(set(gallery) & set(pairs(scores._codes.probe, scores.probe_meta[column])))
+    return bool(set(gallery) & set(pairs(codes_of(scores).probe, scores.probe_meta[column])))
 
 
 def _pairs(scores: PairScores) -> Finding:
@@ -318,7 +322,7 @@ def _list(scores: Scores) -> Iterator[Finding]:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    named = are_pairs(scores) or scores._labelled
+    named = are_pairs(scores) or knows_people(scores)
     subjects = len(scores.subjects) if named else 0
     people = ComparedPeople.of_scores(scores)
     made = counted(impostors, "impostor pairs")
@@ -497,7 +501,7 @@ class _Left:
         first &= self.gallery.own != group
         self.near[first], self.group[first] = median[first], group
         for i in np.flatnonzero(again).tolist():
-            values = attempted(self.reader.scores, i, i + 1)
+            values = self.reader.attempted(i, i + 1)
             values[:, ~self._enrolled] = np.nan
             self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
 
@@ -513,10 +517,10 @@ class _Left:
         sizes = np.cumsum([len(self._columns(group)) for group in groups])
         groups = groups[: max(1, int(np.searchsorted(sizes, _KEPT_VALUES // m, side="right")))]
         columns = [self._columns(group) for group in groups]
-        part = scores.select(gallery=np.concatenate(columns))._reading_own_columns()
+        part = BlockReader(scores.select(gallery=np.concatenate(columns))._reading_own_columns())
         step = self.reader.rows_per_block()
         values = np.concatenate(
-            [attempted(part, low, min(low + step, m)) for low in range(0, m, step)]
+            [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
         )
         ends = np.cumsum([len(x) for x in columns])[:-1]
         self._read = dict(zip(groups, np.split(values, ends, axis=1), strict=True))

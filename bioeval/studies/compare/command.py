@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.protocol import Protocol
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
+
 
 # Options that may differ between the systems.
 _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")

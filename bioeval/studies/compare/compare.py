@@ -26,11 +26,16 @@ from bioeval.base import (
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import with_exclusions
 from bioeval.results import KIND_DOUBT, along, build, kind_doubt
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.top_k import are_lists
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    TopKScores,
+    are_pairs,
+    as_row,
+    leaves_out_attacks,
+)
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people
@@ -267,7 +272,7 @@ def require_same(a: Any, b: Any) -> None:
         return
     for side, where in zip(("probe_labels", "gallery_labels"), _SIDES, strict=True):
         _require_equal(getattr(a, side), getattr(b, side), "labels", where)
-    if are_lists(a):
+    if isinstance(a, TopKScores):
         return
     own = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
     _require_equal(*own, "templates compared with themselves", "probe")
@@ -484,7 +489,7 @@ def _dataset(
 
 def _made_by_one(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems made and the other did not."""
-    if are_lists(a):
+    if isinstance(a, TopKScores):
         return 0
     if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base import OPTIMA, Stream, engine, report, stage
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import mates_among
+from bioeval.scores import BlockReader, Scores, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
 from bioeval.tallies import SubjectAttempts

@@ -13,9 +13,15 @@ import numpy as np
 
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.top_k import are_lists
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Scores,
+    TopKScores,
+    are_pairs,
+    codes_of,
+    threads_for,
+)
 from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -181,7 +187,7 @@ class ComparedSystem:
         """All subjects of the verification attempts; of an order, those of the probes."""
         if self.verification is not None:
             return self.by_subject().people
-        return len(np.unique(self.scores._codes.probe))
+        return len(np.unique(codes_of(self.scores).probe))
 
     @property
     def both_ways(self) -> bool:
@@ -403,12 +409,12 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
 
 def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
     """Return the number of each probe's subject; -1 where it is of no person."""
-    return np.where(scores._probe_people < 0, -1, numbers[scores._codes.probe])
+    return np.where(scores._probe_people < 0, -1, numbers[codes_of(scores).probe])
 
 
 def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the number of the subject of each code, from the scores of the probes alone."""
-    codes = a.scores._codes
+    codes = codes_of(a.scores)
     return numbers_by_scores((codes.probe,), rows, len(codes.values))
 
 
@@ -420,7 +426,7 @@ def _some_subjects(
     They are all those of some subjects; where few subjects would be left, some templates of all
     subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.
     """
-    sides = scores._codes.probe, scores._codes.gallery
+    sides = codes_of(scores).probe, codes_of(scores).gallery
     sizes = [np.bincount(side, minlength=len(numbers)) for side in sides]
     drawn = np.argsort(numbers)
     drawn = drawn[(sizes[0] + sizes[1])[drawn] > 0]
@@ -462,7 +468,7 @@ class ComparedRetrieval:
 
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
-        if are_lists(scores):
+        if isinstance(scores, TopKScores):
             found, measures = reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
@@ -471,7 +477,7 @@ class ComparedRetrieval:
             if rules.unmatched == "skip":
                 require_matches(found)
         self.counted = measures.counted
-        self.people = len(np.unique(scores._codes.probe[self.counted]))
+        self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(found["queries"]),)
         self.remarks = str(found.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
@@ -494,7 +500,7 @@ def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
-    codes = a.scores._codes
+    codes = codes_of(a.scores)
     rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
     numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
     owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
@@ -525,7 +531,7 @@ def _units_in_another_order(
     Of the queries of some subjects who are decided differently, and all of the gallery; None where
     there are no distances that could be compared.
     """
-    if are_lists(a.scores) or "order" in (a.scores.kind, b.scores.kind):
+    if isinstance(a.scores, TopKScores) or "order" in (a.scores.kind, b.scores.kind):
         return None
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():
@@ -533,7 +539,7 @@ def _units_in_another_order(
         differ |= (np.abs(one - other) > ROUNDING) | (a.counted != b.counted)
     if not differ.any():
         return 0
-    person = numbers[a.scores._codes.probe]
+    person = numbers[codes_of(a.scores).probe]
     few = np.isin(person, np.unique(person[differ])[:_SUBJECTS])
     attempts = []
     for x in (a, b):

@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import Argument, DataError, counted
-from bioeval.scores.columns import CodedSides
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import are_lists
+from bioeval.scores import (
+    CodedSides,
+    PairScores,
+    Scores,
+    TopKScores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    plain,
+)
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -41,7 +46,7 @@ class Named:
                 if len(np.unique(_keys(names, names)[0])) < len(names):
                     return None
             return None if names is None else cls(("pairs",), (names,), scores.unordered)
-        if not isinstance(scores, Scores) or are_lists(scores):
+        if not isinstance(scores, Scores) or isinstance(scores, TopKScores):
             return None
         sides = [scores.probe_meta.get(NAME), scores.gallery_meta.get(NAME)]
         if any(side is None or len(set(side.tolist())) < len(side) for side in sides):
@@ -119,14 +124,14 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     They depend on the dtype of the labels and on the order of all of a file; people who are
     resampled together are the same numbers.
     """
-    if are_lists(a) or are_lists(b):
+    if isinstance(a, TopKScores) or isinstance(b, TopKScores):
         return b
     view = copy(b)
     if are_pairs(a) and are_pairs(b):
-        if a._knows_subjects and b._knows_subjects:
+        if knows_people(a) and knows_people(b):
             view.__dict__["_pair_codes"] = a._pair_codes
         return view
-    view._codes = a._codes
+    view._codes = codes_of(a)
     return view
 
 

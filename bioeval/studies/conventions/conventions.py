@@ -42,10 +42,14 @@ from bioeval.results import (
     build,
     number,
 )
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import Provenance, describe
+from bioeval.scores import (
+    Progress,
+    Provenance,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,
@@ -166,7 +170,7 @@ def conventions(
         tick(1)
     shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
     names = [asked] if asked else shown
-    return _dataset(describe(scores), task, names, goal, rows, left_out, asked)
+    return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)
 
 
 def _parsed(measure: Any) -> tuple[str, float | None]:
@@ -240,7 +244,7 @@ class _Shared:
 
     def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
         """Return the counts of all queries under a rule of removal."""
-        there = {str(x) for x in self.scores._codes.values.tolist()}
+        there = {str(x) for x in codes_of(self.scores).values.tolist()}
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:

@@ -21,7 +21,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.protocol import Protocol, available, fields_of, for_layout, load
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Scores, are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 
 #: Two values are equal within this.
@@ -222,7 +222,7 @@ class Readings:
             words = f"pairs of one subject and one {column} {'kept' if kept else 'removed'}"
             option = "exclude=None" if kept else f'exclude="{column}"'
             yield words, option, f"scores.excluding({', '.join(map(repr, names))})"
-        if scores.layout == "all-against-all" and scores._labelled:
+        if scores.layout == "all-against-all" and knows_people(scores):
             made = self._made(gallery_labels="scores.probe_labels")
             yield "templates compared with themselves", "gallery_labels=", made
         if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
@@ -257,7 +257,7 @@ class Readings:
                     words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
                     found.append(Reading(words, option, call(made=f"{option}, ")))
-        if scores.layout == "all-against-all" and scores._labelled and not scores._has_mask:
+        if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
             for which, half in (("later", "tril"), ("earlier", "triu")):
                 side = -1 if half == "tril" else 1

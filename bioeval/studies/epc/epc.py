@@ -41,11 +41,17 @@ from bioeval.results import (
     rate,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import ATTACK
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import (
+    ATTACK,
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
+    require_scores,
+    threads_for,
+)
 from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted

@@ -21,11 +21,16 @@ from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol import Protocol, for_layout
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import filled, without_attacks
-from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.labels import ATTACK
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import (
+    NAME_COLUMNS,
+    BlockReader,
+    Scores,
+    are_pairs,
+    attacks_of,
+    codes_of,
+    knows_people,
+    without_attacks,
+)
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,
@@ -85,7 +90,7 @@ def explain_verification(
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
         found.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
-    if not row.scores._labelled:
+    if not knows_people(row.scores):
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
         rule = "only claims are attempts: " + (
@@ -431,7 +436,7 @@ class RowExplainer:
         return dict(
             probe=i,
             name=named,
-            subject=str(scores.probe_labels[i]) if scores._labelled else "",
+            subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             probes=scores.shape[0],
             layout=scores.layout,
             kind=self.given.kind,
@@ -462,8 +467,8 @@ class RowExplainer:
             raise ProtocolError(
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
-        known = {str(label): label for label in self.scores._codes.values.tolist()}
-        if self.scores._labelled and isinstance(self.claim, str):
+        known = {str(label): label for label in codes_of(self.scores).values.tolist()}
+        if knows_people(self.scores) and isinstance(self.claim, str):
             self.claim = known.get(self.claim, self.claim)
 
     def _threshold(self, threshold: Any) -> tuple[float | None, str]:
@@ -653,7 +658,7 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if kept is scores or are_pairs(scores):
         return kept, probe
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    attacks = [filled(meta, ATTACK, n) for (_, meta), n in zip(sides, scores.shape, strict=True)]
+    attacks = attacks_of(scores)
     for (own, meta), rows in zip(sides, attacks, strict=True):
         if {"template", *NAME_COLUMNS}.isdisjoint(meta):
             own["template"] = np.flatnonzero(~rows).astype(str).astype(object)
@@ -663,7 +668,7 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
         if attacks[0][probe]:
             raise DataError(
-                f"{Argument('probe')} is {probe}, an attack presentation (column {ATTACK!r}); "
+                f"{Argument('probe')} is {probe}, an attack presentation (column 'attack'); "
                 "be.vulnerability (bioeval vulnerability) counts it"
             )
         probe = int((~attacks[0][:probe]).sum())

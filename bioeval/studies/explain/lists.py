@@ -15,12 +15,15 @@ import numpy as np
 
 from bioeval.base import larger_is_closer
 from bioeval.protocol import Protocol, with_exclusions
-from bioeval.scores import arrays
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.blocks import BlockReader, as_distances
-from bioeval.scores.formats.label_files import NAME_COLUMNS
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores import (
+    NAME_COLUMNS,
+    BlockReader,
+    Mask,
+    Scores,
+    knows_people,
+    parse_fusion,
+    plain,
+)
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -76,7 +79,7 @@ class RowCells:
         self.reader, self.scores = reader, reader.scores
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
-        labelled = self.scores._labelled
+        labelled = knows_people(self.scores)
         subjects = self.scores.gallery_labels.tolist() if labelled else []
         self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
         self._known: dict[int, tuple[Cell, ...]] = {}
@@ -90,12 +93,12 @@ class RowCells:
     def _read(self, i: int) -> list[Cell]:
         block = self.reader.block(i, i + 1)
         row, gallery = i - block.low, self.reader.gallery
-        raw = self.scores._read_rows(i, i + 1)[0].tolist()
+        raw = self.reader.given.read(i, i + 1)[0].tolist()
         group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
         genuine = np.zeros(len(raw), dtype=bool)
         genuine[block.mate_start[row] : block.mate_stop[row]] = True
-        if not self.scores._labelled and block.mask is not None:
-            genuine = block.mask[row] == arrays.GENUINE
+        if not knows_people(self.scores) and block.mask is not None:
+            genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         itself, reasons = int(block.self_position[row]), None
         found = []
@@ -121,7 +124,9 @@ class _Reasons:
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
         nothing = np.zeros(len(every), dtype=bool)
-        self.masked, self.removed = (_ignored(x, i) for x in (row.given, row.scores))
+        self.masked, self.removed = (
+            BlockReader(x).given.masked(i, i + 1)[0] for x in (row.given, row.scores)
+        )
         self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
         times = self.scores._enrolment_times
         self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
@@ -150,13 +155,6 @@ class _Reasons:
             if value == plain(gallery[name][column]):
                 return f"{name} ({value})"
         return "metadata"
-
-
-def _ignored(scores: Scores, i: int) -> np.ndarray:
-    """Return which comparisons of a row the mask excludes."""
-    if not scores._has_mask:
-        return np.zeros(scores.shape[1], dtype=bool)
-    return scores._read_mask(i, i + 1)[0] == arrays.IGNORE
 
 
 def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
@@ -423,8 +421,8 @@ class QueryRow:
         itself = int(lists.self_column[i])
         if itself >= 0:
             listed[itself] = False
-        raw = scores._read_rows(i, i + 1)
-        values = as_distances(raw, scores.kind)[0]
+        given = RowReader(scores).given
+        raw, values = given.read(i, i + 1), given.distances(i, i + 1)[0]
         if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
         found = []

@@ -44,11 +44,18 @@ from bioeval.partition import (
     SplitterLike,
 )
 from bioeval.protocol import Protocol, section_of
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Metric,
+    Progress,
+    Scores,
+    are_pairs,
+    knows_people,
+    leaves_out_attacks,
+    require_subjects,
+    threads_for,
+)
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule
@@ -355,7 +362,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not scores._knows_subjects
+    unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []

@@ -35,12 +35,22 @@ from bioeval.evaluation.splits import (
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate
-from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.embeddings import as_embeddings, kind_of_metric
-from bioeval.scores.labels import as_labels, digest
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance, describe
+from bioeval.scores import (
+    BlockReader,
+    PairScores,
+    Progress,
+    Provenance,
+    Scores,
+    are_pairs,
+    as_embeddings,
+    as_labels,
+    as_row,
+    codes_of,
+    digest,
+    kind_of_metric,
+    knows_people,
+    require_scores,
+)
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts
@@ -167,7 +177,7 @@ def _tested_attacks(
         within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
-    target, enrolled = parts.attacks._codes.probe, parts.attacks._codes.gallery
+    target, enrolled = codes_of(parts.attacks).probe, codes_of(parts.attacks).gallery
     return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
 
@@ -567,7 +577,7 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        return "pairs" if are_pairs(self.first) and not self.first._knows_subjects else "subjects"
+        return "pairs" if are_pairs(self.first) and not knows_people(self.first) else "subjects"
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -618,8 +628,8 @@ class TransformedScores:
 
     def about(self, made: Scores | None) -> Provenance:
         """Return the provenance of the results."""
-        about = describe(self.first)
-        prints = [describe(scores).fingerprints for scores in self.systems.values()]
+        about = Provenance.of(self.first)
+        prints = [Provenance.of(scores).fingerprints for scores in self.systems.values()]
         return replace(
             about,
             name=" + ".join(self.systems) or about.name,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import RATES_OF, rates_of, require_number, require_numbers
-from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     linear_forms,
@@ -147,7 +146,7 @@ class PooledRates:
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
         subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
-        pairs = min(self._pairs, disjoint_pairs(len(left), len(right_), len(left | right_)))
+        pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         found = {}
         for scalar in RATES_OF["folds"]:

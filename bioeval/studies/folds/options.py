@@ -18,8 +18,7 @@ from bioeval.base import (
     require_choice,
 )
 from bioeval.partition import ClaimSampler, Experiment
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Scores, codes_of, parse_fusion
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
@@ -162,7 +161,7 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         # In every part: one part may have no probe who is not enrolled.
-        all_enrolled = bool(np.isin(scores._codes.probe, scores._codes.gallery).all())
+        all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
         return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 

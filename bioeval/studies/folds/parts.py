@@ -14,9 +14,7 @@ import numpy as np
 from bioeval.base import DataError, engine
 from bioeval.partition import DrawnClaims
 from bioeval.results import OpenSetPoints
-from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.tallies import (
     Attempts,

@@ -30,10 +30,18 @@ from bioeval.evaluation.splits import ReducedGalleries, SplitSides, require_squa
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.partition import ClaimSampler, Experiment, SplitterLike
 from bioeval.results import about_attrs, build, rate
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    leaves_out_attacks,
+    parse_fusion,
+    require_scores,
+)
 from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
@@ -185,7 +193,7 @@ def repeat(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     require_text("task", task)
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
         require_square(scores)
@@ -262,7 +270,7 @@ class _Curves:
         if max_rank is None and closed:
             candidates = scores.shape[1]
             if part.rank_unit == "subject":
-                candidates = len(np.unique(scores._codes.gallery))
+                candidates = len(np.unique(codes_of(scores).gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
         given = check_thresholds(thresholds)
         if isinstance(given, np.ndarray):

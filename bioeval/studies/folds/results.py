@@ -31,7 +31,7 @@ from bioeval.results import (
     over_folds,
     support_warnings,
 )
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio

@@ -21,17 +21,16 @@ from bioeval.base import (
 )
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.tallies import (
-    Templates,
-    VerificationJob,
-    check_targets,
-    run_jobs,
-    to_user,
+from bioeval.scores import (
+    BlockReader,
+    Metric,
+    Scores,
+    kind_of_metric,
+    require_scores,
+    threads_for,
+    without_attacks,
 )
+from bioeval.tallies import Templates, VerificationJob, check_targets, run_jobs, to_user
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -278,7 +277,7 @@ def make_scorer(
                 "better is known"
             )
     require_choice("templates", templates, Templates)
-    kind = kind_of_metric(known_metric(metric), kind)
+    kind = kind_of_metric(metric, kind)
     check_targets([far_target])
     larger = (
         True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)

@@ -8,8 +8,7 @@ from bioeval.base import ProtocolError
 from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
 from bioeval.protocol import Protocol, available
 from bioeval.results import tree_of
-from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Progress, Scores
 from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
 

@@ -31,7 +31,7 @@ from bioeval.views.show import print_table
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
     from bioeval.studies.fusion.fusion import Fusion
 
 
@@ -138,7 +138,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         else:
             found = _in_folds(read, fusion, card(protocol), given)
         if out is not None:
-            from bioeval.scores.formats import save
+            from bioeval.scores import save
 
             assert fused is not None
             stages(f"writing {out}")

@@ -21,9 +21,7 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.derived import derived
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import Scores, derived, require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,

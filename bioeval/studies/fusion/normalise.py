@@ -17,10 +17,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
 )
-from bioeval.scores.arrays import IGNORE
-from bioeval.scores.derived import derived
-from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import Mask, Scores, codes_of, derived, knows_people, plain, require_scores
 from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -148,7 +145,7 @@ class CohortSide(NamedTuple):
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield scores with a template of the data in each row; NaN where not compared."""
-        scores = self.scores
+        scores, codes = self.scores, codes_of(self.scores)
         m, n = scores.shape
         templates, others = (m, n) if self.rows else (n, m)
         step = max(1, _BLOCK // others)
@@ -159,9 +156,9 @@ class CohortSide(NamedTuple):
             values = np.array(raw, dtype=np.float64)
             columns = np.arange(n) if j is None else j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = itself | (scores._codes.probe[i, None] == scores._codes.gallery[columns])
+            left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
-                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == IGNORE
+                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)
             values[left_out] = np.nan
             if not self.rows:
@@ -228,7 +225,7 @@ def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
     assert given is not None
     given._require_matrix()
     require_values(given, "score normalisation")
-    if given.layout == "pairs" or not given._labelled:
+    if given.layout == "pairs" or not knows_people(given):
         raise ProtocolError(
             f"{what} is {'a list of pairs' if given.layout == 'pairs' else 'without labels'}; "
             "score normalisation needs a matrix with the subjects of both sides"

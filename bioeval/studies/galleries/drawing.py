@@ -13,8 +13,7 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
-from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores import BlockReader, Progress, Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification

@@ -16,8 +16,7 @@ from bioeval.base import (
     require_array,
     require_choice,
 )
-from bioeval.scores.blocks import require_subjects
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Scores, require_subjects
 from bioeval.tallies import RankUnit
 
 # Largest memory of the facts kept of sampled galleries, in bytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -45,10 +45,16 @@ from bioeval.results import (
     shown_ranks,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
+    require_subjects,
+    threads_for,
+)
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
     DRAWS,
@@ -195,7 +201,7 @@ def gallery_templates(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
-    sampling: Sampling = "exact",
+    sampling: Literal["exact"] | int = "exact",
     random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base import Stream
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores import Block, BlockReader
 from bioeval.tallies import EqualError, ErrorCurve, FixedSums
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.

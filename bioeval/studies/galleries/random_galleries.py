@@ -14,9 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base import MergeError, require_choice, seed_sequence
-from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
 from bioeval.tallies import (
@@ -377,7 +375,7 @@ class SampledJob:
         facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
         kernel.draw_facts(
             probes,
-            writable_alias(self.reader.scores.probe_ids[rows]),
+            np.array(self.reader.scores.probe_ids[rows]),
             self.drawn.size,
             self.key,
             facts,

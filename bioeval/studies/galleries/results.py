@@ -23,7 +23,7 @@ from bioeval.tallies import FAR_TARGETS, IdentificationTally, check_targets
 from bioeval.tallies.counts import role_of
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    from bioeval.scores import BlockReader
     from bioeval.stats.options import IntervalOptions
 
 

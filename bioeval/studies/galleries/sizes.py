@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base import MergeError
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies import IdentificationJob, IdentificationTally, require_alike
 from bioeval.tallies.counters import ThresholdCounter

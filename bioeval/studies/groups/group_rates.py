@@ -22,7 +22,7 @@ from bioeval.base import (
     stage,
 )
 from bioeval.results import RULE_OF_30, about_attrs, along, build
-from bioeval.scores.provenance import disjoint_among, disjoint_pairs
+from bioeval.scores import mates_among
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     confidence_limits,
@@ -471,14 +471,14 @@ def _trials(
         code = group[left] * number + group[right]
         for k in np.unique(code[made]):
             some = made & (code == k)
-            pairs.flat[k] = disjoint_among(left[some], right[some], attempts.people)
+            pairs.flat[k] = (mates_among(left[some], right[some], attempts.people) >= 0).sum() // 2
         return subjects, pairs
     sides = [np.bincount(group[side], minlength=number) for side in attempts.sides]
     every = np.bincount(group[np.union1d(*attempts.sides)], minlength=number)
     for g in range(number):
         for h in range(number):
             both = every[g] if g == h else 2 * min(sides[0][g], sides[1][h])
-            pairs[g, h] = disjoint_pairs(int(sides[0][g]), int(sides[1][h]), int(both))
+            pairs[g, h] = min(sides[0][g], sides[1][h], both // 2)
     return subjects, pairs
 
 

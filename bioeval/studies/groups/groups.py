@@ -46,12 +46,21 @@ from bioeval.results import (
     percent,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.template_columns import probe_column, template_columns
+from bioeval.scores import (
+    BlockReader,
+    Codes,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    leaves_out_attacks,
+    plain,
+    require_scores,
+    require_subjects,
+    template_columns,
+    threads_for,
+)
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
@@ -210,11 +219,11 @@ def by_group(
             "random_state": random_state,
         }  # fmt: skip
         require_scores(scores)
-        scores._require_matrix()
         require_subjects(scores, "identification by group")
-        column = probe_column(scores, group, "group")
-        labels, places = _groups_of_subjects(scores._codes.probe, scores._codes.values, column)
-        places = places[scores._codes.probe]
+        column = template_columns(scores, group, "group", gallery=False)[0]
+        codes = codes_of(scores)
+        labels, places = _groups_of_subjects(codes.probe, codes.values, column)
+        places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
@@ -265,9 +274,9 @@ def _subjects(scores: Scores) -> Codes:
     """Return the subjects of the attempts as codes."""
     if are_pairs(scores):
         scores._require_subjects("verification by group")
-        return scores._agreeing_codes
-    require_subjects(scores, "verification by group")
-    return scores._codes
+    else:
+        require_subjects(scores, "verification by group")
+    return codes_of(scores)
 
 
 def _groups_of_subjects(

@@ -40,9 +40,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores.arrays import parse_fusion
-from bioeval.scores.provenance import describe
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Provenance, TopKScores, codes_of, parse_fusion
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
@@ -139,7 +137,7 @@ def open_set_of_lists(
     given, grid = found.curves(grid, count)
     points, exact = found.points(far_targets, count)
     attempts = found.attempts()
-    about = describe(scores)
+    about = Provenance.of(scores)
     fixed = attempts.scalars(about, found.role, far_targets, exact)
     fixed.variables.pop("tied")
     variables = bounded_variables(given | points | {"tied": ((), *found.tied)})
@@ -184,11 +182,11 @@ class _ListedSearches:
     """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
 
     def __init__(self, scores: TopKScores, task: OpenSet):
-        query, gallery = scores._codes.probe, scores._codes.gallery
+        query, gallery = codes_of(scores).probe, codes_of(scores).gallery
         distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
         own = (entry == query[:, None]) & listed
-        every = np.bincount(gallery, minlength=len(scores._codes.values))
+        every = np.bincount(gallery, minlength=len(codes_of(scores).values))
         self.kind, self.last = scores.kind, last
         self.mates = every[query]
         self.enrolled = self.mates > 0
@@ -470,7 +468,7 @@ def gom_of_lists(
         )
     notes += _bound_warnings(variables, scores.depth)
     notes += cut_warnings(found.positives, scores.depth, "positives")
-    attrs = about_attrs(describe(scores), "GOM", notes) | {
+    attrs = about_attrs(Provenance.of(scores), "GOM", notes) | {
         "variant": options.variant,
         "budget": int(options.budget),
         "ties": "listed",
@@ -580,7 +578,7 @@ class _RetrievedLists:
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
         self.positives, self.candidates = lists.positives, lists.candidates
-        self.enrolled = np.isin(scores._codes.probe, scores._codes.gallery)
+        self.enrolled = np.isin(codes_of(scores).probe, codes_of(scores).gallery)
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
         self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed

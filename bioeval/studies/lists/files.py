@@ -11,11 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base import DataError
-from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
-from bioeval.scores.formats.format import Format, ReadOptions, say
-from bioeval.scores.formats.label_files import matrix_advice, read_side
-from bioeval.scores.formats.named_arrays import from_zero
-from bioeval.scores.top_k import TopKScores
+from bioeval.base.errors import Argument
+from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_side, read_text
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
@@ -26,7 +23,7 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
     lists = _parse(path)
     sides["probe"].expect(len(lists), "lists, one per query")
     return TopKScores(
-        from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
+        options.from_zero(lists, len(sides["gallery"].label), f"{path}", guess=True),
         sides["probe"].label,
         sides["gallery"].label,
         probe_meta=sides["probe"].meta,
@@ -35,10 +32,17 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
     )
 
 
+# The most entries of all lists, padded to the longest.
+_MOST_ENTRIES = 1 << 28
+
+
 def _parse(path: Path) -> np.ndarray:
     """Return the numbers, shape (queries, K), with -1 at the end of shorter lines."""
     rows = []
-    for number, line in enumerate(decoded_lines(path), 1):
+    lines = read_text(path).split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    for number, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()
         try:
             rows.append(list(map(_whole, words)))
@@ -56,10 +60,10 @@ def _parse(path: Path) -> np.ndarray:
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
     longest = max(map(len, rows))
-    if len(rows) * longest > MOST_TEXT:
+    if len(rows) * longest > _MOST_ENTRIES:
         raise DataError(
             f"{path}: one of its {len(rows):,} lists has {longest:,} entries, so that all of them "
-            f"would need more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+            f"would need more than {_MOST_ENTRIES >> 20} Mi entries; expected shorter lists"
         )
     lists = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, entries in enumerate(rows):
@@ -85,7 +89,7 @@ FORMAT = Format(
         and found.options.probe_labels is not None
         and found.options.gallery_labels is not None
     ),
-    needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
+    needs=f"top-K lists need {Argument('probe_labels')} and {Argument('gallery_labels')}",
     read=_read,
     options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
 )

@@ -23,9 +23,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
-from bioeval.scores.labels import Codes
-from bioeval.scores.provenance import describe
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Codes, Provenance, TopKScores, codes_of
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.matches import (
     MatchLists,
@@ -253,7 +251,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
+    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), Provenance.of(scores)
     if skipped:
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
@@ -362,7 +360,7 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
 
 def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
     """Return the matches along each list, without entries that a rule removes, and junk."""
-    query, gallery = scores._codes.probe, scores._codes.gallery
+    query, gallery = codes_of(scores).probe, codes_of(scores).gallery
     index = scores.indices
     is_listed = index >= 0
     own = gallery[index] == query[:, None]
@@ -407,7 +405,7 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    found = {scores._codes.code(label) for x in junk_ids for label in (x, str(x))}
+    found = {codes_of(scores).code(label) for x in junk_ids for label in (x, str(x))}
     return sorted(found - {-1})
 
 

@@ -12,8 +12,7 @@ from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
 from bioeval.evaluation.task_plan import with_last_rank
 from bioeval.protocol import OpenSet, Protocol, load
 from bioeval.results import tree_of
-from bioeval.scores.blocks import Progress
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores import Progress, TopKScores
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
     from bioeval.studies.explain.explain import Explanation
 
 # Saved results, beside files of scores.

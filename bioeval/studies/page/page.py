@@ -16,7 +16,7 @@ from bioeval.base import (
     require_path,
     require_text,
 )
-from bioeval.scores.formats.files import check_target, replacing
+from bioeval.scores import replacing
 
 
 def report(
@@ -76,22 +76,21 @@ def report(
     >>> results = be.evaluate(be.simulate(20, 4), interval="subject-bootstrap")
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
-    check_target(path)
     from bioeval.studies.page.contents import PageSources, page_text
     from bioeval.views.images import Images
 
-    title, command = (
-        printable(require_text(*given)) for given in (("title", title), ("command", command))
-    )
-    names = [files] if isinstance(files, str | os.PathLike) else require_list("files", files)
-    read = [require_path("files", file) for file in names]
-    missing = next((file for file in read if not file.exists()), None)
-    if missing is not None:
-        raise DataError(f"{missing}: no such file")
-    folder = require_path("image_folder", image_folder)
-    shown = Images(require_text("images", images), folder if images else None)
-    text = page_text(results, title, PageSources.of(read, command), shown)
     with replacing(path) as part:
+        title, command = (
+            printable(require_text(*given)) for given in (("title", title), ("command", command))
+        )
+        names = [files] if isinstance(files, str | os.PathLike) else require_list("files", files)
+        read = [require_path("files", file) for file in names]
+        missing = next((file for file in read if not file.exists()), None)
+        if missing is not None:
+            raise DataError(f"{missing}: no such file")
+        folder = require_path("image_folder", image_folder)
+        shown = Images(require_text("images", images), folder if images else None)
+        text = page_text(results, title, PageSources.of(read, command), shown)
         part.write_text(text, encoding="utf-8", newline="\n")
     if shown.missing:
         warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)

@@ -205,7 +205,7 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
     """Return the results of a task from a file of ``bioeval run``, or from its folder."""
     import xarray as xr
 
-    from bioeval.scores.formats.files import existing_file, guarded
+    from bioeval.scores import existing_file, guarded
 
     file = path / "results.nc" if path.is_dir() else path
     existing_file(file, "results of bioeval run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
@@ -29,11 +29,15 @@ from bioeval.base import (
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
-from bioeval.scores.blocks import STREAM_COPIES, STREAM_VALUES, estimated_bytes
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.embeddings import MOST_COLUMNS, TILE, FloatType
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    MatrixMemory,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.tallies import MOST_SCORES_KEPT
 
 PLANNED_RUN = {
@@ -144,15 +148,15 @@ def plan_run(
         m = n if probes is None else _whole("probes", probes, 1)
         features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
         square, distances = probes is None, "float64" if features else dtype
-        held = 8 * m * n <= MEMORY_LIMIT
+        held = None
     else:
         require_scores(scores)
-        if are_pairs(scores) or not scores._labelled:
+        if are_pairs(scores) or not knows_people(scores):
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")
         m, n = map(float, scores.shape)
-        people, square = float(len(np.unique(scores._codes.gallery))), scores._from_square
+        people, square = float(len(np.unique(codes_of(scores).gallery))), scores._from_square
         given: Any = scores._embedded_probes if scores._embedded else None
         features = 0 if given is None else given.shape[1]
         dtype, distances = (
@@ -166,17 +170,17 @@ def plan_run(
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
     item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
     each = max(2, min(round(n / people), 50))
-    tiled = n * wide <= 4 * MOST_COLUMNS
+    memory = MatrixMemory.of(int(m), int(n), int(genuine), wide)
+    held = memory.fits if held is None else held
     how = _Measured(
-        (features, dtype, metric), each, None if square else m / n, distances, held, tiled
+        (features, dtype, metric), each, None if square else m / n, distances, held, memory.tiled
     )
     rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
-    working = estimated_bytes(int(m), int(n), int(genuine)) + kept * wide
+    working = memory.templates + kept * wide
     if features:
         # As given, in the dtype of the distances, and as matrix products take them.
         working += rows * features * (item + wide * (1 + (wide > item)))
-        block = max((TILE if tiled else 1) * n, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
-        working += wide * (m * n if held else min(block, m * n))
+        working += memory.whole if held else memory.streamed
     hours = _seconds(how, protocol, auc, m * n) / 3600
     found = {
         "comparisons": m * n,
@@ -184,7 +188,7 @@ def plan_run(
         "core_hours": hours,
         "hours": hours / workers,
         "embedding_bytes": rows * features * item,
-        "matrix_bytes": m * n * wide,
+        "matrix_bytes": memory.whole,
         "working_bytes": working,
     }
     there, warning = physical_memory(), ""
@@ -239,10 +243,11 @@ def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
 
     def embedded() -> Scores:
         # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
-        limit = MEMORY_LIMIT if how.held else m * templates * np.dtype(how.distances).itemsize - 1
-        made = Scores.from_embeddings(
-            *given, metric=metric, dtype=cast(FloatType, how.distances), memory_limit=limit, **meta
-        )
+        options: dict[str, Any] = meta | {"metric": metric, "dtype": how.distances}
+        if not how.held:
+            size = m * templates * np.dtype(how.distances).itemsize
+            options["memory_limit"] = size - 1
+        made = Scores.from_embeddings(*given, **options)
         if not (how.held or how.tiled):
             made._base.tile = 1
         return made

@@ -38,9 +38,14 @@ from bioeval.results import (
     build,
     people_with_pairs,
 )
-from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import (
+    BlockReader,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
@@ -160,7 +165,7 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        found.append(np.stack([pilot._codes.probe[row], *ids, value > limit]))
+        found.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
     subject, left, right, wrong = np.concatenate(found, axis=1)
     tables = []
     for who in np.unique(subject):
@@ -365,7 +370,7 @@ def sample_size(
                     f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
                     "the plan is for as many as in the pilot"
                 )
-            templates = max(2, round(pilot.shape[1] / len(np.unique(pilot._codes.gallery))))
+            templates = max(2, round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))))
     sizes = np.array(_sizes(templates))
     variables: Variables = {"value": basis.value}
     variables |= _subjects(basis, sizes, each, width, confidence, assurance)

@@ -40,7 +40,7 @@ from bioeval.results import (
     people_with_pairs,
     threshold_of,
 )
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies import Rule
 

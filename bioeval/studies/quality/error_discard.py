@@ -36,18 +36,19 @@ from bioeval.results import (
     percent,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import (
+from bioeval.scores import (
     Block as RowBlock,
     BlockReader,
+    FusionRule,
     Progress,
+    Provenance,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
     require_subjects,
+    template_columns,
     threads_for,
 )
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tallies import Rule, Templates, gather, is_accepted, require_values, to_user
 
@@ -69,7 +70,7 @@ COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 def count_by_quality(
     reader: BlockReader,
-    places: tuple[np.ndarray, np.ndarray],
+    places: _Sides,
     cuts: np.ndarray,
     threshold: float,
     fusion: str | None = None,
@@ -339,7 +340,7 @@ def _number(place: int, value: Any) -> float:
     return number
 
 
-def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
+def _places(scores: Scores, quality: _Sides) -> tuple[int, _Sides]:
     """Return the number of samples, and the place of each probe and template among all.
 
     The lowest quality is first, equal ones are in order; a template on both sides is one sample.
@@ -364,6 +365,8 @@ def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
 
 
 # Proportions that are shown of a longer curve.
+_Sides = tuple[np.ndarray, np.ndarray]
+
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 

@@ -25,8 +25,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
-from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Scores, are_pairs, knows_people, missing_values
 
 FIELDS = fields_of(Reid)
 
@@ -211,7 +210,7 @@ def has_cameras(scores: Scores) -> bool:
 
 def column_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras and no convention states their use."""
-    if are_pairs(scores) or not scores._labelled or scores._has_mask:
+    if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:

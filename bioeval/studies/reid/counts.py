@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bioeval.base import Argument, MergeError
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies import require_alike
 

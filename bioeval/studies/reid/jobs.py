@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import Argument, DataError, engine
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import (
+from bioeval.scores import (
     BlockReader,
+    Codes,
+    Mask,
     Progress,
-    RowsInRoom,
-    as_distances,
+    Provenance,
+    Scores,
+    codes_of,
     require_subjects,
     threads_for,
 )
-from bioeval.scores.labels import Codes, of_no_person
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
@@ -68,7 +67,7 @@ class RowReader(BlockReader):
 
     def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and columns of pairs of one subject that agree in a column."""
-        probe, gallery = self.scores._codes.probe[rows], self.scores._codes.gallery
+        probe, gallery = codes_of(self.scores).probe[rows], codes_of(self.scores).gallery
         same = np.zeros((len(probe), len(gallery)), dtype=bool)
         for probes, columns in self._excluding:
             same |= probes[rows, None] == columns
@@ -76,9 +75,9 @@ class RowReader(BlockReader):
         return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
-        codes = self.scores._codes
+        codes = codes_of(self.scores)
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
-        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
         if wrong.any():
             row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -152,10 +151,9 @@ class Lists:
     """The candidate lists of scores under a convention, as integer codes."""
 
     def __init__(self, scores: Scores, convention: Convention):
-        scores._require_matrix()
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
-        codes = scores._codes
+        codes = codes_of(scores)
         n = scores.shape[1]
         self.identity, self.own = codes.gallery, codes.probe
         self.identities = len(codes.values)
@@ -165,10 +163,10 @@ class Lists:
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
         self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
-        self.marked = of_no_person(codes.values, convention.junk_ids)
+        self.marked = codes.of_no_person(convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
-        self.distractors = of_no_person(codes.values, self.distractor_ids)
+        self.distractors = codes.of_no_person(self.distractor_ids)
         #: The code of each query's subject; -1 where it is of no person.
         self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
         removes = convention.junk == "remove"
@@ -189,7 +187,7 @@ class Lists:
 
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
-        codes, said = self.scores._codes, []
+        codes, said = codes_of(self.scores), []
         keeps = self.convention.junk == "keep"
         for ids, what, then in (
             (self.distractor_ids, "distractors", "are searched like any other"),
@@ -199,7 +197,7 @@ class Lists:
                 "are searched like any other" if keeps else "have no match left",
             ),
         ):
-            count = int(of_no_person(codes.values, ids)[self.own].sum())
+            count = int(codes.of_no_person(ids)[self.own].sum())
             if count:
                 said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
         return tuple(said)
@@ -227,7 +225,7 @@ class Lists:
         base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores._has_mask and not scores.exclude
-        step, raw = reader.rows_per_block(), RowsInRoom(scores)
+        step, given = reader.rows_per_block(), reader.given
         if isinstance(base, np.ndarray) and scores._reads_in_place:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
@@ -237,7 +235,7 @@ class Lists:
                 return reader.block(low, high).values
 
             if direct:
-                values = writable_alias(as_distances(raw.read(low, high), scores.kind))
+                values = given.distances(low, high)
                 reader.look(low, values)
                 yield low, values, checked
             else:
@@ -331,13 +329,13 @@ class LazyMask:
         candidates = lists.rules[lists.convention.removed]
         index = np.arange(self.shape[0])[rows]
         genuine = lists.own[index, None] == lists.identity[None]
-        mask = np.where(genuine, np.uint8(GENUINE), np.uint8(IMPOSTOR))
-        mask[~candidates.kept[candidates.which[index]]] = IGNORE
+        mask = np.where(genuine, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
+        mask[~candidates.kept[candidates.which[index]]] = Mask.IGNORE
         if candidates.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
-            mask[genuine & here] = IGNORE
+            mask[genuine & here] = Mask.IGNORE
         if self.given is not None:
-            mask[self.given[index] == IGNORE] = IGNORE
+            mask[self.given[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
 
@@ -459,7 +457,7 @@ class RetrievalJob(InBlocks):
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=writable_alias(self.scores.probe_ids[low : low + len(rows)]),
+            keys=np.array(self.scores.probe_ids[low : low + len(rows)]),
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
         kernel.single_shots(*given, draws, at_rank)
@@ -596,7 +594,7 @@ def matches_of_rows(
         "own": lists.own[part],
         "kept": rules.kept,
         "which": rules.which[part],
-        "place": writable_alias(job.scores.gallery_ids)[None],
+        "place": np.array(job.scores.gallery_ids)[None],
     }
     return job.shared[rule].around(low, rows, candidates)
 

@@ -18,7 +18,7 @@ from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
 from bioeval.views.plots.systems import agreed, convention, pick, scalar
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

@@ -10,9 +10,14 @@ import xarray as xr
 
 from bioeval.base import DataError, Name, counted, picked
 from bioeval.results import build
-from bioeval.scores.blocks import as_distances, require_subjects
-from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import (
+    BlockReader,
+    Scores,
+    codes_of,
+    require_scores,
+    require_subjects,
+    without_attacks,
+)
 from bioeval.studies.reid.reid import apply_convention, gom
 from bioeval.studies.reid.results import GOM
 from bioeval.tallies import to_user
@@ -34,7 +39,6 @@ def ranked_lists(
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
     require_subjects(scores, "a ranked list")
-    scores._require_matrix()
     scores = without_attacks(scores)
     m, n = scores.shape
     if m > QUERIES:
@@ -45,12 +49,12 @@ def ranked_lists(
     given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
     found = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
-    seen = apply_convention(scores, convention)
-    values = as_distances(seen._read_rows(0, m), scores.kind).astype(np.float64)
-    kept = seen._read_mask(0, m) > 0
+    rows = BlockReader(apply_convention(scores, convention)).given
+    values = rows.distances(0, m).astype(np.float64)
+    kept = ~rows.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    own = scores._codes.probe[:, None] == scores._codes.gallery[order]
+    own = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {

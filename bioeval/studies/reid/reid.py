@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import xarray as xr
@@ -40,12 +40,17 @@ from bioeval.results import (
     Warnings,
     excluded,
 )
-from bioeval.scores.arrays import Sampling
-from bioeval.scores.blocks import Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.top_k import TopKScores, are_lists
+from bioeval.scores import (
+    NOT_ENROLLED,
+    Codes,
+    Progress,
+    Scores,
+    TopKScores,
+    codes_of,
+    leaves_out_attacks,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import (
@@ -111,7 +116,7 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    sampling: Sampling = "exact",
+    sampling: Literal["exact"] | int = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -259,7 +264,7 @@ def reid(
     seed = require_integer("random_state", random_state, low=0)
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     taus = retrieval_thresholds(thresholds, "re-identification")
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         if taus is not None:
             refuse_thresholds()
         lists = runner_of(scores)
@@ -420,14 +425,14 @@ def gom(
         "max_rank": max_rank,
     }
     given["per_query"] = require_flag("per_query", per_query)
-    if are_lists(scores):
+    if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
     people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
-        people = np.append(people, len(scores._codes.values) + open_queries._codes.probe)
+        people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 
@@ -707,7 +712,7 @@ def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -
     stranger: object = "open query"
     if codes.values.dtype.kind in "iufb":
         free = np.arange(len(codes.values) + len(ids) + 1)
-        free = free[~np.isin(free, codes.values) & ~of_no_person(free, ids)]
+        free = free[~np.isin(free, codes.values) & ~np.isin(free, ids)]
         stranger = free[0].item()
     else:
         while stranger in codes.lookup:

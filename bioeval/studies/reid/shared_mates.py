@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.scores.blocks import Block
+from bioeval.scores import Block
 from bioeval.studies.reid.kernel import count_around
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies import ConcatenatedRows, IdentificationJob, IdentificationTally, gather

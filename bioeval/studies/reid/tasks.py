@@ -13,8 +13,7 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan
 from bioeval.protocol import Protocol
 from bioeval.results import Scalars
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
+from bioeval.scores import BlockReader, Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import convention_of

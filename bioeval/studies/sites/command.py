@@ -55,16 +55,19 @@ site_options = option_group(
 )
 
 
+_MOST_SECRET = 1 << 20  # bytes
+
+
 def secret(path: str | None) -> bytes | None:
     """Return the secret in a file, without white space around it."""
     if path is None:
         return None
-    from bioeval.scores.formats.files import MOST_SETTINGS, existing_file
+    from bioeval.scores import existing_file
 
     file = existing_file(path, "a file with a secret")
     with open(file, "rb") as opened:
-        found = opened.read(MOST_SETTINGS + 1)
-    if len(found) > MOST_SETTINGS:
+        found = opened.read(_MOST_SECRET + 1)
+    if len(found) > _MOST_SECRET:
         raise DataError(f"{file}: is larger than a secret; expected one line")
     if not found.strip():
         raise DataError(f"{file}: is blank; expected a secret")
@@ -101,7 +104,7 @@ def best_mates_command(
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
     with progress_shown() as stages:
-        from bioeval.scores.formats import load
+        from bioeval.scores import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
         stages(f"reading {data}")

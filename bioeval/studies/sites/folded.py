@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base import DataError, MergeError, ProtocolError
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.tallies import IdentificationTally, VerificationTally, require_alike
 
 # The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;

@@ -16,12 +16,16 @@ from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol, load
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.formats.archive import Archive, ArchiveWriter
-from bioeval.scores.formats.files import existing_file, guarded, replacing
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    Archive,
+    Progress,
+    Provenance,
+    Scores,
+    existing_file,
+    guarded,
+    leaves_out_attacks,
+    require_scores,
+)
 from bioeval.studies.reid.jobs import GomJob, all_matches
 from bioeval.studies.reid.shared_mates import (
     MateLists,
@@ -35,6 +39,7 @@ from bioeval.tallies import IdentificationJob, run_jobs
 if TYPE_CHECKING:
     from distributed import Client
 
+
 SCHEMA = 1
 WHAT = "saved mates of a gallery in parts"
 
@@ -47,10 +52,7 @@ def write_arrays(
 ) -> None:
     """Write plain arrays and one JSON header; the file appears whole or not at all."""
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with replacing(path) as part_path, ArchiveWriter(part_path) as out:
-        out.add("header", text)
-        for name, array in arrays.items():
-            out.add(name, array)
+    Archive.write(path, {"header": text, **arrays})
 
 
 def read_arrays(

@@ -22,18 +22,11 @@ from bioeval.base import (
 )
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results import tree_of
-from bioeval.scores.provenance import about_of_union
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.sites.folded import Folded, fold_identification, fold_verification
 from bioeval.studies.sites.gallery_parts import GalleryPart
-from bioeval.studies.sites.sharing import (
-    Sharing,
-    disclosed,
-    share_about,
-    share_parts,
-    share_probes,
-)
+from bioeval.studies.sites.sharing import Sharing, disclosed, share_about, share_parts, share_probes
 from bioeval.studies.sites.tally_file import read_tally, write_tally
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey
 from bioeval.tallies import (
@@ -47,6 +40,7 @@ from bioeval.tallies import (
 
 if TYPE_CHECKING:
     from bioeval.evaluation.task_counts import Counts
+
 
 # What the parts of a gallery have in common, and the nearest of either.
 _SAME = ("mate",)
@@ -65,7 +59,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
 
     Attempts of verification add up. The ranks of the shared mates do, too.
     """
-    about = about_of_union(mine.about, theirs.about)
+    about = mine.about.over_galleries(theirs.about)
     if mine.form == "verification":
         return replace(mine.merge(theirs), about=about)
     if mine.form not in _RULES:

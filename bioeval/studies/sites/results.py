@@ -30,7 +30,6 @@ from bioeval.results import (
     decisions,
     rate,
 )
-from bioeval.scores.provenance import disjoint_pairs
 from bioeval.studies.lists.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.results import (
@@ -59,7 +58,7 @@ from bioeval.tallies import FAR_TARGETS, check_targets, to_user
 from bioeval.tallies.counts import role_of
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    from bioeval.scores import BlockReader
     from bioeval.stats.options import IntervalOptions
 
 
@@ -91,7 +90,7 @@ def folded_verification(
     }
     if sides := tally.about.people:
         variables["subjects"] = sides[-1]
-        variables["disjoint_pairs"] = disjoint_pairs(*sides)
+        variables["disjoint_pairs"] = min(*sides[:2], sides[2] // 2)
     coordinates = {"threshold": thresholds}
     if not tally.noise:  # of noisy counts they would be no bounds
         coordinates["far_target"] = targets

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base import larger_is_closer
 from bioeval.kernels import RawRows
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
 from bioeval.tallies import ConcatenatedRows

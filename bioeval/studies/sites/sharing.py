@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base import Argument, DataError, ProtocolError, counted, require_integer
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import Provenance
 from bioeval.studies.sites.folded import (
     TooFewError,
 )

@@ -14,10 +14,15 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts, with_notes
 from bioeval.protocol import Protocol
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    BlockReader,
+    Progress,
+    Provenance,
+    Scores,
+    are_pairs,
+    leaves_out_attacks,
+    threads_for,
+)
 from bioeval.studies.sites.gallery_parts import (
     BestMates,
     of_whole_gallery,

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bioeval.base import Argument, DataError, MergeError, counted, require_text
-from bioeval.scores.labels import plain, present
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import Scores, are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:
-    from bioeval.scores.pairs import PairScores
+    from bioeval.scores import PairScores
+
 
 # The default key: it separates probes, but names can be tried against it.
 PUBLIC_KEY = "bioeval"
@@ -111,7 +111,8 @@ class DigestKey:
             empty = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=np.uint64)
             self._labels[id(values)] = values, *empty
         _, known, digests = self._labels[id(values)]
-        new = np.flatnonzero(present(codes, len(values)) & ~known)
+        new = np.unique(codes)
+        new = new[~known[new]]
         digests[new] = self.digests("label", map(repr, values[new].tolist()))
         known[new] = True
         return digests[codes]
@@ -168,7 +169,8 @@ class CountedProbes:
         check = key.hexadecimal("key", "")
         if are_pairs(scores):
             return cls(_mixed(_pairs(scores, key), where), "", check)
-        codes, labels = scores._codes, scores._codes.values
+        codes = codes_of(scores)
+        labels = codes.values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
         rows = rows or first is not None
@@ -200,8 +202,8 @@ class CountedProbes:
         whether it has enough distinct scores to be known by them; `sampled` says whether they are
         scores against a sample of the gallery.
         """
-        codes, embedded = scores._codes, scores._embedded
-        people = _described(codes.probe, codes.values, scores.probe_meta, key, scores._labelled)
+        codes, embedded = codes_of(scores), scores._embedded
+        people = _described(codes.probe, codes.values, scores.probe_meta, key, knows_people(scores))
         found = key.of_numbers("embedding" if embedded else "scores", sums)
         found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
         found |= varied.astype(np.uint64) * _VARIED
@@ -350,15 +352,16 @@ def sample_of(templates: np.ndarray) -> np.ndarray:
 
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
     """Return a digest of label and metadata of each gallery template, whatever its place."""
-    codes = scores._codes
-    return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores._labelled)
+    codes = codes_of(scores)
+    return _described(codes.gallery, codes.values, scores.gallery_meta, key, knows_people(scores))
 
 
 def template_digests(
     scores: Scores, key: DigestKey, site: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return increasing digests of a site's gallery templates, and of its subjects."""
-    codes, labels = scores._codes, scores._codes.values
+    codes = codes_of(scores)
+    labels = codes.values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
     return _mixed(found, key.digest("site", site)), np.unique(subjects)
@@ -413,7 +416,7 @@ def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
 
 def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
     """Return the digest of ``values[code]`` for each code."""
-    there = np.flatnonzero(present(codes, len(values)))
+    there = np.unique(codes)
     digests = np.zeros(len(values), dtype=np.uint64)
     digests[there] = key.digests(what, map(repr, values[there].tolist()))
     return digests[codes]

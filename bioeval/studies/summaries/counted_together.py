@@ -30,8 +30,7 @@ from bioeval.results import (
     shown_ranks,
     tree_of,
 )
-from bioeval.scores.blocks import threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores import Scores, threads_for
 from bioeval.tallies import IdentificationRules, IndexSet, OrderedScores, SelectionCounts, to_user
 from bioeval.tallies.counts import ImpostorProbes
 

@@ -16,9 +16,14 @@ from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import SplitterLike
 from bioeval.protocol import Protocol, load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
-from bioeval.scores.arrays import as_index, named_sides
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    Scores,
+    are_pairs,
+    knows_people,
+    leaves_out_attacks,
+    places_of,
+    require_scores,
+)
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
@@ -164,25 +169,10 @@ def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list
     found = []
     for place, one in enumerate(given):
         try:
-            probes, gallery = _sides(scores, one, turned)
-            columns = as_index(gallery, scores.shape[1], "gallery")
-            same = probes is gallery and scores.shape[0] == scores.shape[1]
-            rows = columns if same else as_index(probes, scores.shape[0], "probes")
-            if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
-                scores.select(gallery=columns)  # raises
+            found.append(places_of(scores, one, turned))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
-        found.append((rows, columns))
     return found
-
-
-def _sides(scores: Scores, one: Any, turned: bool) -> tuple[Any, Any]:
-    """Return the probes and the gallery of a partition."""
-    if named := named_sides(one):
-        return named
-    if isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one)):
-        return (one[1], one[0]) if turned else (one[0], one[1])
-    return scores._sides_of_one(one)
 
 
 def _given(scores: Scores, partitions: Any) -> list[Any]:
@@ -201,7 +191,7 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
 
 def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
     """Yield the rows and the columns of each partition of a splitter."""
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):

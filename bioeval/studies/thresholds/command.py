@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
 
 
 @click.command("threshold", cls=Command)

@@ -20,10 +20,7 @@ from bioeval.base import (
     stage,
 )
 from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Progress
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people

@@ -41,11 +41,20 @@ from bioeval.results import (
     people_with_pairs,
     statistics_of,
 )
-from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.listed_templates import pattern_of_pairs
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    leaves_out_attacks,
+    pattern_of_pairs,
+    require_scores,
+    require_subjects,
+    threads_for,
+)
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import (
@@ -419,7 +428,7 @@ def _comparisons(
     compared = ComparedPeople.of_scores(scores)
     if compared is not None:
         people["pairs_of_people"] = compared.pairs
-    if scores._knows_subjects:
+    if knows_people(scores):
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
         people["disjoint_pairs"] = disjoint
     return _Counts(
@@ -515,7 +524,7 @@ def _by_subject(
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
-    if not scores._knows_subjects:
+    if not knows_people(scores):
         return {}, [
             "the subjects of the pairs are not given, so there is no interval by subject; if "
             "template names contain the subjects, give --subject-from "
@@ -558,7 +567,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     pairs = not _by_people(scores)
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if task == "open_set":
-        number, what = len(np.unique(scores._codes.probe)), "subject of probe"
+        number, what = len(np.unique(codes_of(scores).probe)), "subject of probe"
     if number == 1:
         raise DataError(
             f"there is only one {what}; expected at least one to train on and one to test"
@@ -692,7 +701,7 @@ def searches_of_people(scores: Scores) -> Scores:
             "probes and a gallery"
         )
     people = scores._probe_people >= 0
-    if np.isin(scores._codes.probe, scores._codes.gallery)[people].all():
+    if np.isin(codes_of(scores).probe, codes_of(scores).gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
     return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
@@ -716,9 +725,9 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        enrolled = np.unique(scores._codes.gallery)
+        enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
-        self.person = scores._codes.probe
+        self.person = codes_of(scores).probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
         self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]

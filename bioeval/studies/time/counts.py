@@ -15,8 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base import Argument, DataError, ProtocolError, engine, require_choice, require_integer
-from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.scores.enrolment_times import as_times, missing
+from bioeval.scores import Block, BlockReader, EnrolmentTimes, Progress
 from bioeval.tallies import (
     ConcatenatedRows,
     FoldSweep,
@@ -56,7 +55,7 @@ class TimeBins:
     @classmethod
     def of(cls, times: np.ndarray, bins: Any) -> TimeBins:
         """Return the bins of some times; see `bins` of :func:`bioeval.over_time`."""
-        known = times[~missing(times)]
+        known = times[times == times]
         if not len(known) or times.dtype.kind == "f" and not np.isfinite(known).all():
             raise DataError(
                 "there is no time to divide into bins: all are missing"
@@ -75,7 +74,7 @@ class TimeBins:
                 f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
             )
         codes = np.searchsorted(edges, times, side="right") - 1
-        codes[(codes >= len(edges) - 1) | missing(times)] = -1
+        codes[(codes >= len(edges) - 1) | (times != times)] = -1
         return cls(edges, codes.astype(np.int64))
 
 
@@ -112,8 +111,8 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
 def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
     """Return the given edges, checked."""
     name = str(Argument("bins"))
-    edges = as_times(np.asarray(bins), name)
-    if edges.ndim != 1 or len(edges) < 2 or missing(edges).any() or (edges[1:] <= edges[:-1]).any():
+    edges = EnrolmentTimes.parsed(np.asarray(bins), name)
+    if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
         kinds = ("dates", "numbers") if edges.dtype.kind == "M" else ("numbers", "dates")

@@ -50,13 +50,19 @@ from bioeval.results import (
     number,
     percent,
 )
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.enrolment_times import times_of
-from bioeval.scores.labels import NOT_ENROLLED
-from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    NOT_ENROLLED,
+    EnrolmentTimes,
+    FusionRule,
+    Progress,
+    Provenance,
+    Scores,
+    codes_of,
+    leaves_out_attacks,
+    parse_fusion,
+    require_scores,
+    require_subjects,
+)
 from bioeval.stats.bootstrap import (
     SubjectMeans,
     confidence_limits,
@@ -397,7 +403,7 @@ def over_time(
     found = attempts_over_time(reader, time.codes, len(time), counting, progress)
     times = view._enrolment_times
     assert times is not None
-    sizes = times.sizes(), times.subject_sizes(view._codes.gallery)
+    sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
@@ -411,7 +417,7 @@ def over_time(
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:
         return ds
-    person = np.unique(view._codes.probe, return_inverse=True)[1].reshape(-1)
+    person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     accepted = is_accepted(found.values, found.threshold)[None]
     own = time.codes[found.row], person[found.row]
@@ -511,7 +517,7 @@ def ageing(
     found = replace(
         found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
     )
-    person = np.unique(view._codes.probe[found.row], return_inverse=True)[1].reshape(-1)
+    person = np.unique(codes_of(view).probe[found.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
     line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
@@ -534,8 +540,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    scores._require_matrix()
-    given = times_of(scores.probe_meta, scores.gallery_meta)
+    given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
     return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given

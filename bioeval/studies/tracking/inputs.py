@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import gzip
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -21,14 +20,7 @@ from bioeval.base import (
     require_integer,
     require_path,
 )
-from bioeval.scores.formats.files import (
-    MOST_SETTINGS,
-    content,
-    decode,
-    existing_file,
-    guarded,
-    read_bounded,
-)
+from bioeval.scores import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
 LAYOUTS = {
@@ -248,7 +240,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
 
     Blank lines and lines that begin with ``#`` are skipped.
     """
-    text = _text(path)
+    text = read_text(existing_file(path, _WHAT))
     lines = text.split("\n")
     kept = [i for i, line in enumerate(lines) if (word := line.lstrip()) and word[0] != "#"]
     if not kept and not any("#" in line for line in lines):
@@ -277,20 +269,6 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     if not readable or unnamed or ragged or first_fault(table) is not None:
         raise _fault(path, rows, line, columns, delimiter, len(words))
     return build(table, camera, line, str(path))
-
-
-def _text(path: Path) -> str:
-    """Return a file's text, decompressed if it is gzip, with line feeds as line ends."""
-    existing_file(path, _WHAT)
-    found = content(path)
-    if found == "a gzip file":
-        with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
-            data = read_bounded(path, file=gzip.GzipFile(fileobj=packed))
-    elif found == "text":
-        data = read_bounded(path)
-    else:
-        raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
-    return decode(data, path)
 
 
 def _fault(
@@ -337,10 +315,8 @@ def lists_boxes(path: Path) -> bool:
             return bool(_folder(path))
         except DataError:
             return False
-    if content(path) not in ("text", "a gzip file"):
-        return False
     try:
-        lines = _text(path).split("\n")
+        lines = read_text(existing_file(path)).split("\n")
     except DataError:
         return False
     kept = [x for x in lines[:_LOOKED] if x.strip() and not x.lstrip().startswith("#")]
@@ -358,7 +334,7 @@ def sequence_length(path: Path) -> int:
     """Read ``seqLength`` from a sequence's seqinfo.ini."""
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(decode(read_bounded(path, MOST_SETTINGS), path))
+        parser.read_string(read_text(path))
         said = parser["Sequence"]["seqLength"]
     except (configparser.Error, KeyError) as error:
         reason = " ".join(str(error).split())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bioeval.cli.progress import Stages
     from bioeval.protocol import Protocol
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
 
 
 class ListedPairs(MoreOutputs):

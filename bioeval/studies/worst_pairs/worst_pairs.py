@@ -11,10 +11,19 @@ import xarray as xr
 
 from bioeval.base import Name, ProtocolError, require_choice, require_integer
 from bioeval.results import about_attrs, build
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    leaves_out_attacks,
+    parse_fusion,
+    threads_for,
+)
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.tallies import SecondPass, Templates, require_values, to_user
@@ -143,7 +152,7 @@ def _add_genuine(found: LeastCells, block: Block) -> None:
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, except the probe."""
-    row, position = cells_between(block.mate_start, block.mate_stop)
+    row, position = block.own_cells()
     other = position != block.self_position[row]
     return row[other], position[other]
 
@@ -240,7 +249,7 @@ def worst_pairs(
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
@@ -275,7 +284,7 @@ def worst_pairs(
             names[key] = Name(f"{name} of the {side} template", "")
     suspects = suspect_templates(reader, medians)
     rows = suspects.rows
-    labels = scores.probe_labels[rows], scores._codes.values[suspects.nearest]
+    labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
     of_suspects: dict[str, Any] = {
         "suspect_templates": rows,
         "suspect_labels": _storable(labels[0]),
@@ -302,17 +311,17 @@ def worst_pairs(
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
-    codes = np.sort(np.stack([scores._codes.probe[row], scores._codes.gallery[column]], 1), axis=1)
-    pairs, back = np.unique(codes, axis=0, return_inverse=True)
+    codes = codes_of(scores)
+    sides = np.sort(np.stack([codes.probe[row], codes.gallery[column]], 1), axis=1)
+    pairs, back = np.unique(sides, axis=0, return_inverse=True)
     found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
     return found[back.reshape(-1)]
 
 
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     """Whether two subjects fulfil the rule of label errors."""
-    probes, gallery = (
-        np.flatnonzero(np.isin(x, subjects)) for x in (scores._codes.probe, scores._codes.gallery)
-    )
+    codes = codes_of(scores)
+    probes, gallery = (np.flatnonzero(np.isin(x, subjects)) for x in (codes.probe, codes.gallery))
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
     row, position = own_cells(block)
@@ -320,7 +329,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     for i in range(len(probes)):
         across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
     known = ~np.isnan(within)
-    if len(np.unique(part._codes.probe[row[known]])) < 2:
+    if len(np.unique(codes_of(part).probe[row[known]])) < 2:
         return False
     return bool(np.nanmax(across) < within[known].min())
 

@@ -23,10 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base import DataError, Stream, engine, reporter
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores import (
+    Block,
+    BlockReader,
+    Codes,
+    Progress,
+    Provenance,
+    Scores,
+    plain,
+    threads_for,
+)
 from bioeval.studies.zoo import kernel
 from bioeval.tallies import (
     ConcatenatedRows,

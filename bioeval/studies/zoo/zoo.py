@@ -45,10 +45,15 @@ from bioeval.results import (
     percent,
     threshold_text,
 )
-from bioeval.scores.arrays import FusionRule, parse_fusion
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    Scores,
+    leaves_out_attacks,
+    parse_fusion,
+    require_subjects,
+)
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, given: Any, what: str) -> Sides:
+def template_columns(scores: Scores, given: Any, what: str, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
     Parameters
@@ -25,8 +24,13 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
         the values of the probes and those of the gallery (of listed pairs, of their two sides).
     what : str
         The argument, for messages.
+    gallery : bool
+        Without, a metadata column may be of the probes alone, and stands for both sides.
     """
-    if isinstance(given, str):
+    named = isinstance(given, str)
+    if named and not gallery and not are_pairs(scores) and given in scores.probe_meta:
+        sides = scores.probe_meta[given], scores.probe_meta[given]
+    elif named:
         sides = _column(scores, given, what)
     elif _is_pair(given):
         m, n = scores.shape[0], scores.shape[-1]
@@ -42,18 +46,6 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     for side, name in zip(sides, ("probe", "gallery template"), strict=True):
         _require_known(side, what, given, name)
     return sides
-
-
-def probe_column(scores: Scores, given: Any, what: str) -> np.ndarray:
-    """Return a value for each probe, none missing: a column of the probes, or as both sides have.
-
-    `given` is as for :func:`template_columns`.
-    """
-    if isinstance(given, str) and not are_pairs(scores) and given in scores.probe_meta:
-        column = scores.probe_meta[given]
-        _require_known(column, what, given, "probe")
-        return column
-    return template_columns(scores, given, what)[0]
 
 
 def _is_pair(given: Any) -> bool:
@@ -113,11 +105,3 @@ def _require_known(values: np.ndarray, what: str, given: Any, side: str) -> None
             f"NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave those "
             "templates out, or give them a separate value"
         )
-
-
-def numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
-    """Return the metadata columns ``stem_1``, ``stem_2`` ... as lists."""
-    columns: list[list[Any]] = []
-    while f"{stem}_{len(columns) + 1}" in meta:
-        columns.append(meta[f"{stem}_{len(columns) + 1}"].tolist())
-    return columns

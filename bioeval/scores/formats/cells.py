@@ -1,0 +1,107 @@
+"""Cells of a small list as text, with the meaning of its columns by their names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.arguments import overflows
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
+from bioeval.scores.formats.files import decode, existing_file, guarded
+from bioeval.scores.formats.spellings import (
+    SCORE_NAMES,
+    SPECIES_NAMES,
+    TRUTH_NAMES,
+    folded,
+    is_number,
+)
+from bioeval.scores.formats.text_table import Shape, open_text, shape_of
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a list by column, and the number of each line.
+
+    `header` is the first line; where it names the columns, `names` are these in lower case.
+    """
+
+    path: Path
+    header: list[str]
+    names: list[str]
+    lines: list[int]
+    columns: list[list[str]]
+
+    @classmethod
+    def read(cls, path: str | Path, scores_key: str | None = None) -> Cells:
+        """Read a list, whose columns have names where it must have a column `scores_key`."""
+        place = existing_file(path)
+        shape = shape_of(place, (scores_key, *SPECIES_NAMES))
+        header = shape.cells[0]
+        named = scores_key is not None or not any(map(is_number, header))
+        with guarded(place, expected="text"):
+            lines = [*_lines(shape, named)]
+        if not lines:
+            raise DataError(f"{place}: has a header but no rows")
+        columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
+        names = [folded(x) for x in header] if named else []
+        return cls(place, header, names, [number for number, _ in lines], columns)
+
+    @property
+    def scores(self) -> list[int]:
+        """The columns with a name of scores."""
+        return [i for i, name in enumerate(self.names) if name in SCORE_NAMES]
+
+    @property
+    def truth(self) -> list[int]:
+        """The columns with a name of classes."""
+        return [i for i, name in enumerate(self.names) if name in TRUTH_NAMES]
+
+    @property
+    def species(self) -> int | None:
+        """The column of attack instrument species."""
+        return next((self.names.index(x) for x in SPECIES_NAMES if x in self.names), None)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns of numbers alone."""
+        return [i for i, column in enumerate(self.columns) if all(map(is_number, column))]
+
+    def values(self, column: int, where_blank: str) -> np.ndarray:
+        """Return the scores of a column, NaN in blank cells; `where_blank` says what these mean."""
+        found = np.full(len(self.lines), np.nan)
+        for i, (line, cell) in enumerate(zip(self.lines, self.columns[column], strict=True)):
+            if cell and (not is_number(cell) or overflows(cell)):
+                raise DataError(
+                    f"{self.path}: line {line}: the score is {cell!r}; expected a number, or "
+                    f"nothing where {where_blank}"
+                )
+            found[i] = float(cell or "nan")
+        return found
+
+    def kind(self, column: int) -> Kind | None:
+        """Return the kind of scores that the name of a column declares."""
+        return SCORE_NAMES.get(self.names[column]) if self.names else None
+
+
+def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line below the names."""
+    with open_text(shape.path) as file:
+        for number, line in enumerate(file, 1):
+            if number <= shape.skipped + named:
+                continue
+            text = decode(line, shape.path, number).rstrip("\r\n")
+            if not text.strip():
+                continue
+            cells = text.split()
+            if shape.mark != " ":
+                cells = [x.strip() for x in next(csv.reader([text], delimiter=shape.mark))]
+            if len(cells) != shape.columns:
+                raise DataError(
+                    f"{shape.path}: line {number}: {len(cells)} cells; expected {shape.columns}"
+                )
+            yield number, cells
