@@ -11,9 +11,9 @@ import click
 from bioeval.base.version import __version__
 from bioeval.cli.arguments import card
 from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import far_targets_option, output_options, reading_options
+from bioeval.cli.options import output_options, shared_options
 from bioeval.cli.outputs import MoreOutputs
-from bioeval.cli.study_command import StudyCommand, as_columns
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
@@ -71,13 +71,13 @@ class Findings(MoreOutputs):
     str,
     "auto",
 )
-@far_targets_option("FAR for which to check the number of subjects")
+@shared_options(far="FAR for which to check the number of subjects")
 @option(
     "--columns NAMES",
     "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
 )
 @output_options("summary.json, table.txt and findings.csv")
-@reading_options
+@shared_options(reading=True)
 def command(
     data: str,
     protocol: str,
@@ -132,7 +132,7 @@ def command(
             "findings": rows,
             **({"result": second} if tracks else {}),
         }
-        csv = {"findings.csv": as_columns(rows)}
+        csv = {"findings.csv": rows}
         run.save(document, None, table_of(found, reword), csv=csv)
     if found.misleads:
         click.get_current_context().exit(1)

@@ -10,7 +10,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base.errors import Naming, counted, renamed
+from bioeval.base.errors import counted
 from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
@@ -174,8 +174,8 @@ def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterat
 class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
-    def __init__(self, title: str, found: Mapping[str, xr.Dataset], naming: Naming):
-        self.title, self._naming = title, naming
+    def __init__(self, title: str, found: Mapping[str, xr.Dataset], reword: Callable[[str], str]):
+        self.title, self._reword = title, reword
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -197,7 +197,7 @@ class SideBySideTable:
             yield Text("")
             yield Text(said, style="dim")
         yield from warned(
-            renamed(line if len(who) == len(columns) else f"{', '.join(who)}: {line}", self._naming)
+            self._reword(line if len(who) == len(columns) else f"{', '.join(who)}: {line}")
             for line, who in warnings(self.found).items()
         )
 

@@ -11,15 +11,9 @@ from click.core import ParameterSource
 from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
-from bioeval.cli.command import Command, flag, option
-from bioeval.cli.options import (
-    interval_by_default,
-    interval_options,
-    output_options,
-    reading_options,
-    seed_option,
-)
-from bioeval.cli.study_command import StudyCommand, described, rows_over, scalars
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand, described, interval_by_default, rows_over
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,10 +34,10 @@ if TYPE_CHECKING:
     "float32",
 )
 @option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", str, "auto")
-@flag("--no-auc", "Plan without AUC, d' and similar measures.")
+@option("--no-auc", "Plan without AUC, d' and similar measures.", bool)
 @option("--workers N", "Processor cores.", int, 1)
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(reading=True)
 def plan_command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
     """Estimate the comparisons, memory and processor time of an evaluation.
 
@@ -60,7 +54,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         }
         scores = None if data is None else run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.finish(ds, {"file": data, **described(ds, **scalars(ds))})
+        run.finish(ds, {"file": data, **described(ds)})
 
 
 @click.command("sample-size", cls=Command)
@@ -86,9 +80,8 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     float,
     0.92,
 )
-@seed_option("Random seed, for an EER.")
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(seed="Random seed, for an EER.", reading=True)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects, templates and sessions a verification test needs.
 
@@ -103,7 +96,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
         ds = sample_size(scores, **run.options)
         document = {
             "file": pilot,
-            **described(ds, **scalars(ds), plans=rows_over(ds, "templates")),
+            **described(ds, plans=rows_over(ds, "templates")),
         }
         run.finish(ds, document)
 
@@ -152,9 +145,8 @@ def _by_name(text: str) -> dict[str, float]:
     "wilson for pairs without subjects]",
     INTERVALS,
 )
-@interval_options
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(interval=True, reading=True)
 def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 
@@ -195,7 +187,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         ds.attrs["operating_point"] += words
         every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
         events = [
-            {"event": e, **scalars(one), "periods": rows_over(one, "days")}
+            {"event": e, **rows_over(one)[0], "periods": rows_over(one, "days")}
             for e, one in every.items()
         ]
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}

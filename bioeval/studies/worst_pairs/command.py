@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.command import option
-from bioeval.cli.options import images_option
-from bioeval.cli.outputs import MoreOutputs, Output, image_folder, require_images
+from bioeval.base.errors import DataError
+from bioeval.cli.command import option, option_group
+from bioeval.cli.outputs import MoreOutputs, Output
+from bioeval.cli.study_command import rows_over
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,6 +19,41 @@ if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
+
+
+images_option = option_group(
+    option(
+        "--images NAME",
+        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
+        "explained rows. The faces of `bioeval example faces` are shown without it.",
+    ),
+    option(
+        "--images-root DIR",
+        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
+    ),
+)
+
+
+def require_images(scores: Scores, column: str) -> None:
+    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
+
+    Before anything is computed.
+    """
+    from bioeval.scores.matrix import are_pairs
+
+    if not column or are_pairs(scores):
+        return
+    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
+    if column not in names:
+        have = f"it has {', '.join(names)}" if names else "it has none"
+        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
+
+
+def image_folder(given: str | None, data: str) -> Path:
+    """Return the folder of image files: the one given, or that of the data."""
+    if given is not None and not Path(given).is_dir():
+        raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
+    return Path(data).parent if given is None else Path(given)
 
 
 class ListedPairs(MoreOutputs):
@@ -68,25 +104,16 @@ class ListedPairs(MoreOutputs):
         """The column and the folder of the images."""
         return {"images": self._images, "image_folder": self._folder}
 
-    def _columns(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the values of the worst pairs, and of the suspect templates, by name."""
-        if self.pairs is None:
-            return {}
-        columns = {str(k): (x.dims, x.values.tolist()) for k, x in self.pairs.data_vars.items()}
-        return {
-            table: {name: values for name, (dims, values) in columns.items() if dims == (dim,)}
-            for table, dim in (("worst_pairs", "pair"), ("suspect_templates", "suspect"))
-        }
-
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
-        from bioeval.cli.study_command import rows_of
+        if self.pairs is None:
+            return {}
+        dims = {"worst_pairs": "pair", "suspect_templates": "suspect"}
+        return {name: rows_over(self.pairs, dim) for name, dim in dims.items()}
 
-        return {name: rows_of(columns) for name, columns in self._columns().items()}
-
-    def columns(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the columns of the CSV files of pairs and of suspect templates."""
-        return {f"{name}.csv": columns for name, columns in self._columns().items()}
+    def tables(self) -> dict[str, Any]:
+        """Return the CSV files of pairs and of suspect templates."""
+        return {f"{name}.csv": rows for name, rows in self.document(False, str).items()}
 
     def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Draw the pairs if they name images; `tell` receives why named ones are not."""
