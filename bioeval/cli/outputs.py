@@ -179,9 +179,11 @@ def write_csv(target: Path, table: Table) -> None:
 
     No cell is a control character or a formula.
     """
-    columns = table
+    columns: Mapping[str, Iterable[Any]]
     if isinstance(table, list):
-        columns = {key: [row[key] for row in table] for key in table[0]} if table else {}
+        columns = {key: [row[key] for row in table] for key in next(iter(table), ())}
+    else:
+        columns = table
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([as_cell(escaped(x)) for x in columns])

@@ -60,7 +60,9 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
     Labels come first, if there are any. Without dimensions the scalars are one row.
     """
     places = zip(*itertools.product(*(ds[dim].values.tolist() for dim in dims)), strict=True)
-    columns = {dim: x for dim, x in zip(dims, places, strict=False) if dim in ds.coords}
+    columns: dict[str, Any] = {
+        dim: x for dim, x in zip(dims, places, strict=False) if dim in ds.coords
+    }
     columns |= {
         str(k): v.values.reshape(-1).tolist() for k, v in ds.data_vars.items() if v.dims == dims
     }

@@ -8,10 +8,18 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError, counted
-from bioeval.cli.arguments import NUMBERS, THRESHOLD, Typed
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, attributes, rows_over
+from bioeval.cli import (
+    NUMBERS,
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    Typed,
+    attributes,
+    option,
+    output_options,
+    rows_over,
+    shared_options,
+)
 
 
 @click.command("vulnerability", cls=Command)

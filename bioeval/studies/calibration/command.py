@@ -9,10 +9,15 @@ import click
 
 from bioeval.base.errors import BioevalWarning
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, require_values
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    option,
+    output_options,
+    require_values,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     import xarray as xr

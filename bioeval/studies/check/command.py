@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import card
-from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.outputs import MoreOutputs
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli import (
+    Command,
+    MoreOutputs,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    reword,
+    shared_options,
+)
 
 if TYPE_CHECKING:
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.results.findings import DataCheck
     from bioeval.scores.matrix import Scores

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import NUMBERS, Typed, card
-from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, require_values
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    option,
+    output_options,
+    require_values,
+    reword,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     import xarray as xr

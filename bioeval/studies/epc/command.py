@@ -8,14 +8,17 @@ from typing import Any
 import click
 
 from bioeval.base.errors import counted
-from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    NUMBERS,
+    Command,
     StudyCommand,
     attributes,
+    option,
+    option_group,
+    output_options,
     require_values,
     rows_over,
+    shared_options,
 )
 
 sets_arguments = option_group(

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import THRESHOLD, card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli import (
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.explain import Explanation, Steps

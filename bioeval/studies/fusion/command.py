@@ -9,11 +9,19 @@ import click
 
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import METADATA, card
-from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import output_options, shared_options, warnings_of
-from bioeval.cli.outputs import take_scores
-from bioeval.cli.study_command import StudyCommand, require_values
+from bioeval.cli import (
+    METADATA,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    require_values,
+    reword,
+    shared_options,
+    take_scores,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -168,7 +176,7 @@ def _document(
 ) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval.base.variables import TARGETS
-    from bioeval.cli.run_outputs import task_document
+    from bioeval.cli import task_document
     from bioeval.results.dataset import Scalars
     from bioeval.results.layouts import former_names
 

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, THRESHOLD, WHOLE_NUMBERS
-from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    NUMBERS,
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
     StudyCommand,
     described,
+    option,
+    option_group,
+    output_options,
     require_values,
     rows_over,
+    shared_options,
 )
 
 if TYPE_CHECKING:
@@ -159,7 +164,7 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         require_values([found["frr"], found["far"]], [scores])
         document = {"file": data, **_templates_document(found)}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
-        csv = {
+        csv: dict[str, Any] = {
             "gallery_templates.csv": rows_over(found, "gallery_templates"),
             **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
         }

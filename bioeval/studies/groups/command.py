@@ -6,10 +6,16 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, attributes, rows_over
+from bioeval.cli import (
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    attributes,
+    option,
+    output_options,
+    rows_over,
+    shared_options,
+)
 
 
 @click.command("groups", cls=Command)

@@ -10,17 +10,22 @@ import click
 
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options
-from bioeval.cli.study_command import StudyCommand, checked, interval_by_default
+from bioeval.cli import (
+    Command,
+    StudyCommand,
+    card,
+    checked,
+    interval_by_default,
+    option,
+    shared_options,
+)
 from bioeval.studies.compare.command import margin_option
 from bioeval.studies.worst_pairs.command import image_folder, images_option, require_images
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.scores.matrix import Scores
     from bioeval.studies.explain.explain import Explanation
 

@@ -10,10 +10,22 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, described, interval_by_default, rows_over
+from bioeval.cli import (
+    PROPORTION,
+    RATE,
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    described,
+    interval_by_default,
+    option,
+    output_options,
+    rows_over,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,10 +9,17 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import NUMBERS, card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options, warnings_of
-from bioeval.cli.study_command import StudyCommand, require_values
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    require_values,
+    shared_options,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
     pass
@@ -75,7 +82,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         names = run.names(systems)
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli.run_outputs import curve_rows, task_document
+        from bioeval.cli import curve_rows, task_document
         from bioeval.studies.reid.reid import gom
 
         found = {}

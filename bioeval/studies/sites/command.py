@@ -10,11 +10,18 @@ import click
 
 from bioeval.base.errors import Argument, DataError, MergeError, wrapped
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import NUMBERS, card
-from bioeval.cli.command import Command, option, option_group, reword
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.outputs import take_out
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    option_group,
+    output_options,
+    reword,
+    shared_options,
+    take_out,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -283,7 +290,7 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 def _document(found: Tally, files: tuple[str, ...]) -> dict[str, Any]:
     """Return the results of a tally as a document."""
-    from bioeval.cli.run_outputs import task_document
+    from bioeval.cli import task_document
     from bioeval.views.tables import warnings
 
     tasks = {node: found.dataset(node) for node in found.parts}

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.cli.arguments import TARGET
-from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    TARGET,
+    Command,
     StudyCommand,
     attributes,
+    option,
+    output_options,
     require_values,
+    reword,
     rows_over,
+    shared_options,
     with_doubts,
 )
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.scores.matrix import Scores
 
 

@@ -7,10 +7,18 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed, card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.study_command import StudyCommand, described
+from bioeval.cli import (
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    described,
+    option,
+    output_options,
+    shared_options,
+)
 
 
 def _bins(text: str) -> int | str | list[str]:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.version import __version__
-from bioeval.cli.arguments import Typed
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options
-from bioeval.cli.study_command import StudyCommand, rows_over
+from bioeval.cli import Command, StudyCommand, Typed, option, output_options, rows_over
 
 if TYPE_CHECKING:
     import xarray as xr

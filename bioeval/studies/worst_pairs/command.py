@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.command import option, option_group
-from bioeval.cli.outputs import MoreOutputs, Output
-from bioeval.cli.study_command import rows_over
+from bioeval.cli import MoreOutputs, Output, option, option_group, rows_over
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
