@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -195,6 +194,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
 
 def _os_error(error: OSError) -> int:
     """Report an error of the operating system; a broken pipe silently."""
+    import traceback
+
     from bioeval.cli.console import give_up_stdout
 
     if isinstance(error, BrokenPipeError):
