@@ -86,7 +86,7 @@ def test_the_toolkit_can_be_known():
     assert len(names) <= PLACES
 
 
-PUBLIC = {"bioeval.partition", "bioeval.stats", "bioeval.plot", "bioeval.datasets"}
+PUBLIC = {"bioeval.cli", "bioeval.partition", "bioeval.stats", "bioeval.plot", "bioeval.datasets"}
 FACES = [
     ".".join(stub.relative_to(PACKAGE.parent).parent.parts)
     for stub in sorted(PACKAGE.glob("*/**/__init__.pyi"))

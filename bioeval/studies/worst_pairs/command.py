@@ -106,8 +106,13 @@ class ListedPairs(MoreOutputs):
         """Return the pairs and the suspect templates as rows."""
         if self.pairs is None:
             return {}
-        dims = {"worst_pairs": "pair", "suspect_templates": "suspect"}
-        return {name: rows_over(self.pairs, dim) for name, dim in dims.items()}
+        found = {
+            "worst_pairs": rows_over(self.pairs, "pair"),
+            "suspect_templates": rows_over(self.pairs, "suspect"),
+        }
+        for row in [*found["worst_pairs"], *found["suspect_templates"]]:
+            del row[next(iter(row))]  # the place in the list
+        return found
 
     def tables(self) -> dict[str, Any]:
         """Return the CSV files of pairs and of suspect templates."""
