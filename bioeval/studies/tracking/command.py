@@ -105,7 +105,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
         run.save(
             _document(dataset, truth, result), dataset, TrackingTable(dataset, True),
             shown=TrackingTable(dataset, targets),
-            csv={file: _rows(dataset, dim) for dim, file in files.items() if dim in dataset.dims},
+            csv={file: _columns(dataset, dim) for dim, file in files.items() if dim in dataset.dims},
             drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
         )  # fmt: skip
 
@@ -139,13 +139,19 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     return document
 
 
-def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list[Any]]:
     """Return the variables along a dimension, by the short names of their rates."""
+    labels = {dim: dataset[dim]} if dim in dataset.coords else {}
+    over = {str(k): v for k, v in dataset.data_vars.items() if v.dims == (dim,)}
+    return {
+        name.removeprefix("sequence_").removesuffix("_by_threshold"): values.values.tolist()
+        for name, values in (labels | over).items()
+    }
 
-    def short(name: str) -> str:
-        return name.removeprefix("sequence_").removesuffix("_by_threshold")
 
-    return [{short(name): value for name, value in row.items()} for row in rows_over(dataset, dim)]
+def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    columns = _columns(dataset, dim)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:

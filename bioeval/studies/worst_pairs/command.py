@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli import MoreOutputs, Output, option, option_group, rows_over
+from bioeval.cli import MoreOutputs, Output, option, option_group
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,21 +102,26 @@ class ListedPairs(MoreOutputs):
         """The column and the folder of the images."""
         return {"images": self._images, "image_folder": self._folder}
 
-    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
-        """Return the pairs and the suspect templates as rows."""
+    def _columns(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the values of the worst pairs, and of the suspect templates, by name."""
         if self.pairs is None:
             return {}
-        found = {
-            "worst_pairs": rows_over(self.pairs, "pair"),
-            "suspect_templates": rows_over(self.pairs, "suspect"),
+        columns = {str(k): (x.dims, x.values.tolist()) for k, x in self.pairs.data_vars.items()}
+        return {
+            table: {name: values for name, (dims, values) in columns.items() if dims == (dim,)}
+            for table, dim in (("worst_pairs", "pair"), ("suspect_templates", "suspect"))
         }
-        for row in [*found["worst_pairs"], *found["suspect_templates"]]:
-            del row[next(iter(row))]  # the place in the list
-        return found
+
+    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+        """Return the pairs and the suspect templates as rows."""
+        return {
+            name: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+            for name, table in self._columns().items()
+        }
 
     def tables(self) -> dict[str, Any]:
-        """Return the CSV files of pairs and of suspect templates."""
-        return {f"{name}.csv": rows for name, rows in self.document(False, str).items()}
+        """Return the columns of the CSV files of pairs and of suspect templates."""
+        return {f"{name}.csv": columns for name, columns in self._columns().items()}
 
     def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Draw the pairs if they name images; `tell` receives why named ones are not."""
