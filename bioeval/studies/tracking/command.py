@@ -105,7 +105,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
         run.save(
             _document(dataset, truth, result), dataset, TrackingTable(dataset, True),
             shown=TrackingTable(dataset, targets),
-            csv={file: _columns(dataset, dim) for dim, file in files.items() if dim in dataset.dims},
+            csv={files[dim]: _columns(dataset, dim) for dim in files if dim in dataset.dims},
             drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
         )  # fmt: skip
 
