@@ -86,13 +86,7 @@ def test_the_toolkit_can_be_known():
     assert len(names) <= PLACES
 
 
-PUBLIC = {
-    "bioeval.protocol",
-    "bioeval.partition",
-    "bioeval.stats",
-    "bioeval.plot",
-    "bioeval.datasets",
-}
+PUBLIC = {f"bioeval.{x}" for x in ("cli", "protocol", "partition", "stats", "plot", "datasets")}
 FACES = [
     ".".join(stub.relative_to(PACKAGE.parent).parent.parts)
     for stub in sorted(PACKAGE.glob("*/**/__init__.pyi"))

@@ -19,8 +19,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast, get_args
+from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
 
@@ -110,8 +109,7 @@ def _singular(nouns: str) -> str:
     return nouns.removesuffix("s")
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument of a public function, or one with a value, as part of a message.
 
     Examples

@@ -13,17 +13,32 @@ import functools
 import importlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Needs = Mapping[str, tuple[str, ...]]
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(repr=False, eq=False)
-class Subcommand:
+
+@dataclass_transform()
+class Offer:
+    """Plain data: a dataclass to type checkers, without the time that one takes to make.
+
+    All doors are opened at each start of the command line.
+    """
+
+    def __init__(self, *given: Any, **named: Any):
+        names = type(self).__annotations__
+        if unknown := named.keys() - names:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))}")
+        vars(self).update(zip(names, given, strict=False), **named)
+
+
+class Subcommand(Offer):
     """A command, ``bioeval NAME``."""
 
     name: str
@@ -33,8 +48,7 @@ class Subcommand:
     home: str = "command"  # the module in which it is defined
 
 
-@dataclass(repr=False, eq=False)
-class Plot:
+class Plot(Offer):
     """One plot, ``be.plot.<name>``."""
 
     name: str  # of the public function
@@ -43,7 +57,7 @@ class Plot:
     result: str  # the public function whose result it draws
     needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, Any]] = _NONE
     one_system: bool = False  # whether each file shows one system
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
@@ -59,8 +73,7 @@ def along(dim: str, *names: str) -> Needs:
     return {name: (dim,) for name in names}
 
 
-@dataclass(repr=False, eq=False)
-class View:
+class View(Offer):
     """How the results of a study are shown: by blocks, or by a class of its own."""
 
     tasks: tuple[str, ...]  # beginnings of the attribute `task` of its results
@@ -94,47 +107,46 @@ HOOKS = {
 }
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
-class Study:
+class Study(Offer):
     """What a study offers."""
 
     #: The public names, ``be.NAME``, of each module.
-    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    other_names: Mapping[str, str] = field(default_factory=dict)  # ``be.groups`` of ``be.by_group``
-    former_names: Mapping[str, str] = field(default_factory=dict)  # see :mod:`bioeval.base.lazy`
+    calls: Mapping[str, tuple[str, ...]] = _NONE
+    other_names: Mapping[str, str] = _NONE  # ``be.groups`` of ``be.by_group``
+    former_names: Mapping[str, str] = _NONE  # see :mod:`bioeval.base.lazy`
     commands: tuple[Subcommand, ...] = ()
     #: Purposes and command lines, one above the other; a blank line before the next command's.
     examples: str = ""
     #: Options that were removed, and those that only other commands have, by command.
-    removed_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    not_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    removed_commands: Mapping[str, str] = field(default_factory=dict)
+    removed_options: Mapping[str, Mapping[str, str]] = _NONE
+    not_options: Mapping[str, Mapping[str, str]] = _NONE
+    removed_commands: Mapping[str, str] = _NONE
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
-    counts: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, str] = _NONE
     #: Modules that plan a task of a card, by its section: each has ``plan``, ``compared`` and
     #: ``CALLS`` (:class:`bioeval.evaluation.plan.Plan`).
-    tasks: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[str, str] = _NONE
     #: Modules whose ``evaluate`` runs all tasks of a card, by the section that asks for it, or by
     #: the layout of the scores; a module of a layout also has ``open_set``.
-    runners: Mapping[str, str] = field(default_factory=dict)
+    runners: Mapping[str, str] = _NONE
     #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
     #: layout, by a column of their metadata.
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = _NONE
     #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
     shortcuts: tuple[str, ...] = ()
-    stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
-    hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
+    stats: Mapping[str, tuple[str, ...]] = _NONE  # ``be.stats.NAME``
+    hooks: Mapping[str, str] = _NONE  # of HOOKS: ``"module.function"``
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
     #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
-    galleries: Mapping[str, str] = field(default_factory=dict)
+    galleries: Mapping[str, str] = _NONE
     #: Modules of counts that a tally file may hold, by the name of their class in it: each has
     #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
     #: what is wrong with some.
-    saved: Mapping[str, str] = field(default_factory=dict)
+    saved: Mapping[str, str] = _NONE
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
 

@@ -38,31 +38,11 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
     return int(text)
 
 
-def _frames(text: str) -> tuple[str, int]:
-    """Return the name of a sequence, empty for all sequences, and its number of frames."""
-    name, _, number = text.rpartition("=")
-    if not (number.isascii() and number.isdecimal() and len(number) <= 18 and int(number)):
-        raise ValueError
-    return name, int(number)
-
-
 def _metadata(text: str) -> tuple[str, str]:
     name, _, key = text.partition("=")
     if not (name and key):
         raise ValueError
     return name, key
-
-
-def _margin(text: str) -> tuple[str, float]:
-    """Return the name of a measure, empty for all measures, and its margin."""
-    name, _, number = text.rpartition("=")
-    return name, _number(number)
-
-
-def _bins(text: str) -> int | str | list[str]:
-    if text.isdecimal():
-        return int(text)
-    return text.split(",") if "," in text else text
 
 
 def _number(text: str) -> float:
@@ -141,16 +121,6 @@ def _claims(text: str) -> dict[str, float | int]:
     return found
 
 
-def _levels(text: str) -> dict[str, float]:
-    found = {}
-    for part in text.split(","):
-        name, _, level = part.rpartition("=")
-        if not name or name in found:
-            raise ValueError
-        found[name.strip()] = _number(level)
-    return found
-
-
 NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
@@ -170,17 +140,13 @@ AMOUNT = Typed(
     "n", lambda text: float(text) if set(text) & set(".eEn") else int(text),
     "a whole number (5) or a fraction (0.2)",
 )  # fmt: skip
-FRAMES = Typed("n", _frames, "a whole number from 1 up, or NAME=N")
 SIZE = Typed("n", _size, "a proportion (0.3), or a whole number (20)")
 GALLERY = Typed(
     "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
 )
 CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
-LEVELS = Typed("name=level", _levels, "levels of species (print=1,mask=3)")
-BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
 TARGET = Typed("rule", _of_rates, "a rule such as eer or far=0.001")
-MARGIN = Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)")
 METADATA = Typed("name=key", _metadata, "name=KEY")
 
 

@@ -212,21 +212,18 @@ def option(
 ) -> Callable[[F], F]:
     """Return an option of a command, as ``--width W`` with the word for its value.
 
-    `type` is one of :mod:`bioeval.cli.arguments`, of click or of Python, or words to choose from;
-    `name` is the argument of the library where it is not that of the option.
+    `type` is one of :mod:`bioeval.cli.arguments`, of click or of Python, words to choose from, or
+    ``bool`` of an option without a value; `name` is the argument of the library where it is not
+    that of the option.
     """
     option, _, metavar = usage.partition(" ")
     names = [option] if name is None else [option, name]
+    if type is bool:
+        return click.option(*names, help=help, is_flag=True, default=False)
     type = Words(type) if isinstance(type, (list, tuple)) else type
     if default is not None:
         others["default"] = default
     return click.option(*names, help=help, type=type, metavar=metavar or None, **others)
-
-
-def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
-    """Return an option without a value."""
-    names = [option] if name is None else [option, name]
-    return click.option(*names, help=help, is_flag=True, default=False)
 
 
 def progress_shown() -> Stages:

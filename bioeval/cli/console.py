@@ -6,11 +6,9 @@ What goes to standard output is flushed at once, so that lines on standard error
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
-import shutil
 import sys
 from typing import Any
 
@@ -20,6 +18,8 @@ from bioeval.views.show import WIDTH, named_errors, pipe_width, put
 
 def terminal_width() -> int:
     """Return the width of the terminal, or of output into a pipe."""
+    import shutil
+
     if sys.stdout is not None and sys.stdout.isatty():
         return shutil.get_terminal_size((WIDTH, 24)).columns
     return pipe_width()
@@ -30,6 +30,8 @@ def show_json(document: Any) -> None:
 
     What the encoding of the output lacks is escaped as JSON has it.
     """
+    import json
+
     text = as_json(document) + "\n"
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -43,6 +45,8 @@ def as_json(document: Any) -> str:
 
     Text is readable, but what would not be printed, such as a control character, is escaped.
     """
+    import json
+
     text = json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False)
     return re.sub(
         r"[^ -~\n]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text

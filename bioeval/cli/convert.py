@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from bioeval.base.errors import renamed, wrapped
-from bioeval.cli.command import Command, flag, naming, progress_shown
+from bioeval.cli.command import Command, naming, option, progress_shown
 from bioeval.cli.console import note, put, show_json, terminal_width
-from bioeval.cli.options import json_option, reading_options, take_reading
+from bioeval.cli.options import shared_options, take_reading
 from bioeval.cli.outputs import take_scores
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
@@ -25,12 +25,12 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @click.command("convert", cls=Command, help=HELP)
 @click.argument("data", required=False)
 @click.argument("out", required=False)
-@flag("--list", "List the formats that are read and written.", name="listed")
-@flag("--dry-run", "Print what would be written and what lost; write nothing.")
-@flag("--keep-embeddings", "Write the embeddings of DATA, not their distances.")
-@flag("--force", "Replace OUT if it exists.")
-@json_option("Describe the written file as JSON.")
-@reading_options
+@option("--list", "List the formats that are read and written.", bool, name="listed")
+@option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
+@option("--keep-embeddings", "Write the embeddings of DATA, not their distances.", bool)
+@option("--force", "Replace OUT if it exists.", bool)
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
+@shared_options(reading=True)
 def command(
     data: str | None,
     out: str | None,

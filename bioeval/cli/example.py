@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from bioeval.base.errors import wrapped
-from bioeval.cli.command import Command, flag, option
+from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
-from bioeval.cli.options import json_option
 from bioeval.cli.outputs import take_scores
 from bioeval.datasets.face_images import SYSTEMS
 
@@ -18,7 +17,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @click.argument("name", required=False, type=click.Choice(["faces"]))
 @option("--system", "Face recognition system; without --out they are listed.", [*SYSTEMS])
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
-@flag("--force", "Replace FILE if it exists.")
+@option("--force", "Replace FILE if it exists.", bool)
 @option(
     "--metric M",
     "cosine, l2 (euclidean), l1 (manhattan), linf or bhattacharyya.",
@@ -33,7 +32,7 @@ from bioeval.datasets.face_images import SYSTEMS
     "unseen",
 )
 @option("--components N", "Components of eigenfaces and fisherfaces.", click.IntRange(1), 64)
-@json_option("Describe the written file as JSON.")
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(
     name: str | None,
     system: Any,

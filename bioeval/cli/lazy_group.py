@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,27 +21,36 @@ _HEADINGS = (
 
 _OWN = (
     Subcommand(
-        "example", "Write scores of real faces that come with bioeval.", "Start", 1, "example"
+        "example",
+        "Write scores of real faces that come with bioeval.",
+        "Start",
+        1,
+        "bioeval.cli.example",
     ),
-    Subcommand("run", "Evaluate scores or embeddings.", "Start", 3, "run"),
+    Subcommand("run", "Evaluate scores or embeddings.", "Start", 3, "bioeval.cli.run"),
     Subcommand(
         "simulate",
         "Simulate scores of a population with known truth.",
         "Data and cards",
         1,
-        "simulate",
+        "bioeval.cli.simulate",
     ),
-    Subcommand("convert", "Convert a file to another format.", "Data and cards", 2, "convert"),
     Subcommand(
-        "protocols", "List, explain and check protocol cards.", "Data and cards", 3, "protocols"
+        "convert", "Convert a file to another format.", "Data and cards", 2, "bioeval.cli.convert"
+    ),
+    Subcommand(
+        "protocols",
+        "List, explain and check protocol cards.",
+        "Data and cards",
+        3,
+        "bioeval.cli.protocols",
     ),
 )
 
 
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
-    listed = [replace(own, home=f"bioeval.cli.{own.home}") for own in _OWN]
-    listed += [command for study in doors().values() for command in study.commands]
+    listed = [*_OWN, *(command for study in doors().values() for command in study.commands)]
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
@@ -155,6 +162,8 @@ class LazyGroup(click.Group):
 
 def _command_for(word: str) -> str:
     """Return a hint for a file in the place of the command."""
+    from pathlib import Path
+
     ending = Path(word).suffix.lower()
     if ending == ".toml":
         return f" To see a card: bioeval protocols {word}"

@@ -12,9 +12,10 @@ from click.core import ParameterSource
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
 from bioeval.base.study import hooks
-from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
-from bioeval.cli.command import F, flag, option, option_group, reword
-from bioeval.cli.console import note
+from bioeval.base.variables import INTERVALS
+from bioeval.cli.arguments import CONFIDENCE, METADATA, RATES, ThresholdsOption
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.command import F, option, option_group, reword
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,61 +23,10 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-def assure_options(what: str) -> Callable[[F], F]:
-    """Return the options of an assured threshold."""
-    return option_group(
-        option(
-            "--assure P",
-            f"{what} whose FAR is at most X with this confidence, such as 0.95.",
-            CONFIDENCE,
-        ),
-        click.option(
-            "--guaranteed",
-            "assurance",
-            is_flag=True,
-            default=False,
-            # A flag with a value of its own has another default in each version of click.
-            callback=lambda _, __, given: "guaranteed" if given else "estimated",
-            help="With --assure: hold for any population; needs more subjects.",
-        ),
-    )
-
-
-def require_assure(options: dict[str, Any]) -> None:
-    """Raise unless the options of a promise come with its confidence."""
-    for name, word in (("assurance", "--guaranteed"), ("new_gallery", "--new-gallery")):
-        if options["assure"] is None and options.get(name) in ("guaranteed", True):
-            raise click.UsageError(f"{word} needs --assure P, such as --assure 0.95")
-
-
-def margin_option(what: str) -> Callable[[F], F]:
-    """Return the option of the margins of a comparison that tests whether `what`."""
-    return option(
-        "--margin X",
-        f"Difference that does not matter, set beforehand: test whether {what} by less "
-        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
-        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
-        MARGIN,
-        multiple=True,
-        callback=lambda ctx, param, given: _margins(given),
-    )
-
-
-def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
-    """Return the margin of all measures, or those of some by name."""
-    names = [name for name, _ in given]
-    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
-        raise click.UsageError(
-            "--margin is given twice for one measure; expected one number for all measures, or "
-            "MEASURE=number once for each"
-        )
-    return dict(given).get("", dict(given) or None)
-
-
 # ------------------------------------------------------------------------- reading a file
 
 #: How a file is read, for each command that reads one.
-reading_options = option_group(
+_READING = option_group(
     option(
         "--kind",
         "Kind of the scores.  [that of the file, else distance; required for text files]",
@@ -178,10 +128,11 @@ reading_options = option_group(
         ["self", "repeated"],
         multiple=True,
     ),
-    flag(
+    option(
         "--unordered",
         "In a list that names its templates, count a-b and b-a as one attempt; in a matrix "
         "(--as matrix) each score is that of both orders.",
+        bool,
     ),
     option(
         "--memory SIZE",
@@ -189,6 +140,228 @@ reading_options = option_group(
         name="memory_limit",
     ),
 )
+
+# ------------------------------------------------------------------------- declaring options
+
+
+def _targets(rate: str, help: str) -> Callable[[F], F]:
+    """Return the option of the targets of a rate."""
+    return option(
+        f"--{rate}",
+        f"{help}, such as 0.001; repeatable.",
+        RATES,
+        multiple=True,
+        callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
+        name=f"{rate}_targets",
+    )
+
+
+def _seed(help: str) -> Callable[[F], F]:
+    return option("--seed N", help, click.IntRange(0), 0, name="random_state")
+
+
+def shared_options(
+    *,
+    protocol: bool = False,
+    thresholds: bool | str = False,
+    max_rank: bool = False,
+    templates: bool = False,
+    fusion: bool = False,
+    far: bool | str = False,
+    frr: bool = False,
+    assure: str = "",
+    interval: bool | str = False,
+    band: bool = False,
+    seed: str = "",
+    name: bool = False,
+    names: bool = False,
+    terms: bool = False,
+    reading: bool = False,
+    workers: bool = False,
+    checkpoint: bool = False,
+) -> Callable[[F], F]:
+    """Return the options that several commands share: the given ones, in this order.
+
+    A text is a help other than the usual one. That of `interval` adds the methods by subject to the
+    options of an interval, that of `assure` says what is done. `names` are those of several
+    systems, `reading` has the options of reading a file.
+    """
+    options = (
+        (
+            protocol,
+            option(
+                "--protocol CARD",
+                "Name of a protocol, or path of a card (.toml); auto: the course's protocol for "
+                "the layout.",
+                str,
+                "auto",
+            ),
+        ),
+        (
+            thresholds,
+            option(
+                "--thresholds",
+                thresholds
+                if isinstance(thresholds, str)
+                else "Number of thresholds, the thresholds, or a file with one threshold per line."
+                "  [the card's]",
+                ThresholdsOption(),
+            ),
+        ),
+        (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
+        (
+            templates,
+            option(
+                "--templates",
+                "Verification attempts: one per gallery template (single), or one per subject "
+                "(multi).",
+                ["single", "multi"],
+                "single",
+            ),
+        ),
+        (
+            fusion,
+            option(
+                "--fusion RULE",
+                "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
+                str,
+                "min",
+            ),
+        ),
+        (
+            far,
+            _targets("far", far if isinstance(far, str) else "FAR at which to report FRR and DIR"),
+        ),
+        (frr, _targets("frr", "Verification: FRR at which to report FAR")),
+        (
+            assure,
+            option_group(
+                option(
+                    "--assure P",
+                    f"{assure} whose FAR is at most X with this confidence, such as 0.95.",
+                    CONFIDENCE,
+                ),
+                click.option(
+                    "--guaranteed",
+                    "assurance",
+                    is_flag=True,
+                    default=False,
+                    # A flag with a value of its own has another default in each version of click.
+                    callback=lambda _, __, given: "guaranteed" if given else "estimated",
+                    help="With --assure: hold for any population; needs more subjects.",
+                ),
+            ),
+        ),
+        (
+            isinstance(interval, str),
+            option("--interval", str(interval), INTERVALS[:3]),
+        ),
+        (
+            interval,
+            option_group(
+                option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
+                option(
+                    "--replicates N", "Number of bootstrap replicates.", click.IntRange(100), 2000
+                ),
+                _seed("Random seed."),
+            ),
+        ),
+        (
+            band,
+            option(
+                "--band",
+                "Intervals along a curve hold at each threshold or rank alone, or at all together "
+                "(where there are at least five errors and five other attempts).",
+                ["pointwise", "simultaneous"],
+                "pointwise",
+            ),
+        ),
+        (seed, _seed(seed)),
+        (name, option("--name NAME", "Name of the system.  [names of file and array]")),
+        (
+            names,
+            option(
+                "--name NAME",
+                "Name of a system; repeatable, in the order of the files.  [the files' names]",
+                multiple=True,
+            ),
+        ),
+        (
+            terms,
+            option(
+                "--terms",
+                "Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
+                "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
+                ["lecture", "iso"],
+                "lecture",
+            ),
+        ),
+        (reading, _READING),
+        (workers, cluster_options(checkpoint)),
+    )
+    return option_group(*(given for wanted, given in options if wanted))
+
+
+def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not hooks("page"):
+        raise click.UsageError("--report: this installation writes no pages")
+    return given
+
+
+def output_options(
+    files: str = "", plots: str = "", json: str = " instead of a table", report: bool = False
+) -> Callable[[F], F]:
+    """Return the output options; `files` and `plots` say in the help what is written.
+
+    A command that writes no `files` prints alone.
+    """
+    replaced = f"With --out{' or --report' if report else ''}"
+    options = (
+        (files, option("--out DIR", f"Write {files}.")),
+        (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
+        (plots, option("--plots", f"With --out: also {plots}.", bool)),
+        (
+            report,
+            option(
+                "--report HTML",
+                "Write an HTML page with the answer and interactive curves.",
+                callback=_require_pages,
+            ),
+        ),
+        (
+            True,
+            option("--json", f"Print one JSON document{json}.", bool, name="as_json"),
+        ),
+        (True, option("--latex", "Print the tables as LaTeX, for booktabs.", bool)),
+        (True, option("--markdown", "Print the tables as Markdown.", bool)),
+    )
+    return option_group(*(given for wanted, given in options if wanted))
+
+
+# ------------------------------------------------------------------------- taking options
+
+
+def require_assure(options: dict[str, Any]) -> None:
+    """Raise unless the options of a promise come with its confidence."""
+    for name, word in (("assurance", "--guaranteed"), ("new_gallery", "--new-gallery")):
+        if options["assure"] is None and options.get(name) in ("guaranteed", True):
+            raise click.UsageError(f"{word} needs --assure P, such as --assure 0.95")
+
+
+def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:
+    """Refuse options of an interval that are given without its method.
+
+    With `seed_of_draws` the seed is also that of an experiment.
+    """
+    context = click.get_current_context()
+    for name, word in (
+        ("confidence", "--confidence"),
+        ("replicates", "--replicates"),
+        *([] if seed_of_draws else [("random_state", "--seed")]),
+    ):
+        if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{word} needs --interval METHOD, such as subject-bootstrap")
+
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
@@ -231,29 +404,10 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-name_option = option("--name NAME", "Name of the system.  [names of file and array]")
-
-
 def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
     """Return the name of a system: as given, else that of the file and the chosen array."""
     array = reading["scores_key"] or reading["embeddings_key"]
     return given or ":".join(filter(None, (Path(file).stem, array)))
-
-
-names_option = option(
-    "--name NAME",
-    "Name of a system; repeatable, in the order of the files.  [the files' names]",
-    multiple=True,
-)
-
-
-def system_names(
-    files: tuple[str, ...], given: tuple[str, ...], reading: dict[str, Any]
-) -> tuple[str, ...]:
-    """Return the names of several systems: those given, one for each, or their own."""
-    if given and len(given) != len(files):
-        raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
-    return given or tuple(system_name(file, None, reading) for file in files)
 
 
 def _is_key(value: str, data: str) -> bool:
@@ -272,191 +426,9 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return columns
 
 
-# ------------------------------------------------------------------------- numbers
-
-
-def far_targets_option(help: str, rate: str = "far") -> Callable[[F], F]:
-    """Return the option of FAR targets, or of those of another rate."""
-    return option(
-        f"--{rate}",
-        f"{help}, such as 0.001; repeatable.",
-        RATES,
-        multiple=True,
-        callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
-        name=f"{rate}_targets",
-    )
-
-
-far_option = far_targets_option("FAR at which to report FRR and DIR")
-
-frr_option = far_targets_option("Verification: FRR at which to report FAR", "frr")
-
-fusion_option = option(
-    "--fusion RULE",
-    "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
-    str,
-    "min",
-)
-
-templates_option = option(
-    "--templates",
-    "Verification attempts: one per gallery template (single), or one per subject (multi).",
-    ["single", "multi"],
-    "single",
-)
-
-terms_option = option(
-    "--terms",
-    "Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
-    "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
-    ["lecture", "iso"],
-    "lecture",
-)
-
-protocol_option = option(
-    "--protocol CARD",
-    "Name of a protocol, or path of a card (.toml); auto: the course's protocol for the layout.",
-    str,
-    "auto",
-)
-
-thresholds_option = option(
-    "--thresholds",
-    "Number of thresholds, the thresholds, or a file with one threshold per line.  [the card's]",
-    ThresholdsOption(),
-)
-
-ranks_option = option("--max-rank K", "Number of ranks.", click.IntRange(1))
-
-images_option = option_group(
-    option(
-        "--images NAME",
-        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
-        "explained rows. The faces of `bioeval example faces` are shown without it.",
-    ),
-    option(
-        "--images-root DIR",
-        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
-    ),
-)
-
-
-def seed_option(help: str, default: int | None = 0) -> Callable[[F], F]:
-    """Return the option of the seed."""
-    return option("--seed N", help, click.IntRange(0), default, name="random_state")
-
-
-#: Options of a confidence interval.
-interval_options = option_group(
-    option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
-    option("--replicates N", "Number of bootstrap replicates.", click.IntRange(100), 2000),
-    seed_option("Random seed."),
-)
-
-
-#: Intervals of studies in which people are resampled, with the methods that do.
-subject_interval_options = option_group(
-    option(
-        "--interval",
-        "Add confidence intervals by subject.  [none]",
-        ["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"],
-    ),
-    interval_options,
-)
-
-
-band_option = option(
-    "--band",
-    "Intervals along a curve hold at each threshold or rank alone, or at all together "
-    "(where there are at least five errors and five other attempts).",
-    ["pointwise", "simultaneous"],
-    "pointwise",
-)
-
-
-def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:
-    """Refuse options of an interval that are given without its method.
-
-    With `seed_of_draws` the seed is also that of an experiment.
-    """
-    context = click.get_current_context()
-    for name, word in (
-        ("confidence", "--confidence"),
-        ("replicates", "--replicates"),
-        *([] if seed_of_draws else [("random_state", "--seed")]),
-    ):
-        if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{word} needs --interval METHOD, such as subject-bootstrap")
-
-
-# ------------------------------------------------------------------------- warnings
-
-
-def interval_by_default(scores: Scores, interval: str | None) -> str:
-    """Return the given interval, or the one that the scores allow, with a note."""
-    from bioeval.scores.listed_templates import pattern_of_pairs
-
-    if interval is not None:
-        return interval
-    if scores._knows_subjects:
-        return "subject-bootstrap"
-    note(
-        "the subjects of the pairs are not known, so intervals are Wilson's and assume "
-        "independent attempts; if names contain the subjects, give --subject-from "
-        f"'{pattern_of_pairs(scores)}'"
-    )
-    return "wilson"
-
-
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result with the options of the command."""
     return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
-
-
-# ------------------------------------------------------------------------- output
-
-
-def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
-    if given is not None and not hooks("page"):
-        raise click.UsageError("--report: this installation writes no pages")
-    return given
-
-
-report_option = option(
-    "--report HTML",
-    "Write an HTML page with the answer and interactive curves.",
-    callback=_require_pages,
-)
-
-
-#: The forms in which tables are printed for a paper.
-markup_options = option_group(
-    flag("--latex", "Print the tables as LaTeX, for booktabs."),
-    flag("--markdown", "Print the tables as Markdown."),
-)
-
-
-def output_options(
-    files: str, plots: str = "", json: str = "", report: bool = False
-) -> Callable[[F], F]:
-    """Return the output options; `files` and `plots` say in the help what is written."""
-    drawing = flag("--plots", f"With --out: also {plots}.")
-    return option_group(
-        option("--out DIR", f"Write {files}."),
-        flag(
-            "--force",
-            f"With --out{' or --report' if report else ''}: replace the results of an earlier run.",
-        ),
-        *([drawing] if plots else []),
-        *([report_option] if report else []),
-        json_option(f"Print one JSON document instead of a table{json}."),
-        markup_options,
-    )
-
-
-def json_option(help: str) -> Callable[[F], F]:
-    """Return the option of JSON on standard output."""
-    return flag("--json", help, name="as_json")
 
 
 def read_scores(
@@ -469,15 +441,6 @@ def read_scores(
     scores = load(file, **reading)
     if mates:
         _require_mates(scores, Path(file))
-    return scores
-
-
-def read_system(
-    file: str, name: str | None, reading: dict[str, Any], stages: Callable[[str], None]
-) -> Scores:
-    """Return the scores of a file with the name of their system, given or its own."""
-    scores = read_scores(file, reading, stages)
-    scores.name = system_name(file, name, reading)
     return scores
 
 

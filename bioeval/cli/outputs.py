@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.views.tables.markup import Form
+
+#: What is written as CSV: rows with the same keys, or columns of the same length.
+Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
 SUMMARY = "summary.json"
 
@@ -54,14 +57,6 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {place} may not be written to")
     refuse_to_replace([folder / name for name in _RESULTS], force)
     return folder
-
-
-def take_form(options: dict[str, Any]) -> tuple[bool, Form | None]:
-    """Remove what is printed from a command's options: JSON, or the form of the table."""
-    as_json, latex, markdown = (options.pop(name) for name in ("as_json", "latex", "markdown"))
-    if as_json + latex + markdown > 1:
-        raise click.UsageError("give one of --json, --latex and --markdown")
-    return as_json, "latex" if latex else "markdown" if markdown else None
 
 
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
@@ -97,46 +92,6 @@ def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
         raise DataError(f"{listed} would be replaced; give --force or another name")
     for place in there:
         require_unused(place)
-
-
-def require_images(scores: Scores, column: str) -> None:
-    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
-
-    Before anything is computed.
-    """
-    from bioeval.scores.matrix import are_pairs
-
-    if not column or are_pairs(scores):
-        return
-    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
-    if column not in names:
-        have = f"it has {', '.join(names)}" if names else "it has none"
-        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
-
-
-def image_folder(given: str | None, data: str) -> Path:
-    """Return the folder of image files: the one given, or that of the data."""
-    if given is not None and not Path(given).is_dir():
-        raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
-    return Path(data).parent if given is None else Path(given)
-
-
-def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -> list[str]:
-    """Write results as one HTML page, with the files and the command that it was made from.
-
-    Return remarks on what could not be shown.
-    """
-    from bioeval.cli.lazy_group import COMMAND_LINE
-
-    given = click.get_current_context().meta.get(COMMAND_LINE, [])
-    # Names of files, without the folders of this machine.
-    given = [Path(x).name if os.path.isabs(x) else x for x in given]
-    command = shlex.join(["bioeval", *given]) if given else ""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", BioevalWarning)
-        for write in hooks("page"):
-            write(results, page, files=list(files), command=command, **options)
-    return [str(one.message) for one in said]
 
 
 def write_folder(
@@ -219,8 +174,16 @@ def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     ]
 
 
-def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
-    """Write columns of the same length as CSV: no cell is a control character or a formula."""
+def write_csv(target: Path, table: Table) -> None:
+    """Write rows with the same keys, or columns of the same length, as CSV.
+
+    No cell is a control character or a formula.
+    """
+    columns: Mapping[str, Iterable[Any]]
+    if isinstance(table, list):
+        columns = {key: [row[key] for row in table] for key in next(iter(table), ())}
+    else:
+        columns = table
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([as_cell(escaped(x)) for x in columns])
@@ -266,8 +229,8 @@ class MoreOutputs:
         """Return further entries of the document; `reword` names options in messages."""
         return {}
 
-    def columns(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the columns of further CSV files, by the name of the file."""
+    def tables(self) -> dict[str, Table]:
+        """Return what further CSV files hold, by the name of the file."""
         return {}
 
     def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
@@ -289,14 +252,19 @@ class Output:
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
         """Remove the output options from a command's, and check them before any computation."""
-        out, force = options.pop("out"), options.pop("force")
+        out, force = options.pop("out", None), options.pop("force", False)
         plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
         page = None if page is None else take_out(page, force)
-        return cls(folder, force, plots is not False, *take_form(options), page)
+        forms = ("as_json", "latex", "markdown")
+        as_json, latex, markdown = (options.pop(name, False) for name in forms)
+        if as_json + latex + markdown > 1:
+            raise click.UsageError("give one of --json, --latex and --markdown")
+        markup: Form | None = "latex" if latex else "markdown" if markdown else None
+        return cls(folder, force, plots is not False, as_json, markup, page)
 
     @property
     def documented(self) -> bool:
@@ -319,12 +287,25 @@ class Output:
         stages: Callable[[str], None],
         **options: Any,
     ) -> None:
-        """Write the page of the results of `files` if --report names it."""
+        """Write the page of the results of `files` if --report names it.
+
+        It has the command that it was made from; what it could not show becomes a remark.
+        """
         if self.page is None:
             return
+        from bioeval.cli.lazy_group import COMMAND_LINE
+
         stages(f"writing {self.page}")
-        given = [file for file in files if file]
-        self.remarks.extend(write_page(self.page, results, given, **options))
+        given = click.get_current_context().meta.get(COMMAND_LINE, [])
+        # Names of files, without the folders of this machine.
+        given = [Path(x).name if os.path.isabs(x) else x for x in given]
+        command = shlex.join(["bioeval", *given]) if given else ""
+        read = [file for file in files if file]
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", BioevalWarning)
+            for write in hooks("page"):
+                write(results, self.page, files=read, command=command, **options)
+        self.remarks.extend(str(one.message) for one in said)
 
     def save(
         self,
@@ -334,20 +315,22 @@ class Output:
         stages: Callable[[str], None],
         *,
         name: str = "results.nc",
-        csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
+        csv: Mapping[str, Table] | None = None,
         drawn: Any = None,
         overlaid: bool = False,
     ) -> list[str]:
         """Write results of this name, table, CSV files by name, and the plots of `drawn`.
 
-        Return the names of the files.
+        `drawn` may also be a function that draws into a folder. Return the names of the files.
         """
 
         def fill(folder: Path) -> None:
             write_results(folder, results, table, name)
-            for file, columns in (csv or {}).items():
-                write_csv(folder / file, columns)
-            if drawn is not None and self.plots:
+            for file, rows in (csv or {}).items():
+                write_csv(folder / file, rows)
+            if callable(drawn) and self.plots:
+                drawn(folder)
+            elif drawn is not None and self.plots:
                 from bioeval.views.plots.save import save_all
 
                 for one in drawn if isinstance(drawn, list) else [drawn]:
@@ -356,10 +339,10 @@ class Output:
         return self.write(document, fill, stages)
 
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table, then the number of files."""
+        """Print the document or the table, if there is one, then the number of files."""
         if self.as_json:
             show_json(document)
-        else:
+        elif table is not None:
             print_table(table, self.markup)
         lines = [*self.remarks]
         if self.folder is not None:

@@ -10,10 +10,10 @@ import click
 
 from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
-from bioeval.cli.command import Command, flag
+from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
-from bioeval.cli.options import json_option, markup_options, terms_option
-from bioeval.cli.outputs import take_form
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import Output
 from bioeval.views.show import print_table
 
 _LEAST_TITLE = 24  # columns
@@ -22,17 +22,19 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@flag("--check", "Only check whether the card is valid, and whether it may ship with bioeval.")
-@flag("--toml", "Print the card as TOML, to copy and change.")
-@terms_option
-@json_option("Print one JSON document.")
-@markup_options
+@option(
+    "--check", "Only check whether the card is valid, and whether it may ship with bioeval.", bool
+)
+@option("--toml", "Print the card as TOML, to copy and change.", bool)
+@shared_options(terms=True)
+@output_options(json="")
 def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.protocol.loading import available, explain, load
     from bioeval.views.terms import TermTranslator
 
-    as_json, markup = take_form(options)
+    printed = Output.take(options)
+    as_json, markup = printed.as_json, printed.markup
     if markup and card is not None:
         raise click.UsageError(f"--{markup} is for the table of all cards, without CARD")
     names = available() if card is None else [checked(card)]

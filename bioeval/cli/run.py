@@ -11,25 +11,16 @@ from click.core import ParameterSource
 from bioeval.base.study import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
+from bioeval.cli.cluster_options import executor_from_options
+from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
-    assure_options,
-    band_option,
-    far_option,
-    frr_option,
-    interval_options,
-    name_option,
     output_options,
-    protocol_option,
-    ranks_option,
-    read_system,
-    reading_options,
+    read_scores,
     require_assure,
     require_method,
+    shared_options,
+    system_name,
     take_reading,
-    terms_option,
-    thresholds_option,
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
@@ -95,7 +86,7 @@ experiment_options = option_group(
         "accuracy, cost=P,M,A, fixed=T.",
         TARGET,
     ),
-    assure_options("With --target far=X: choose a threshold on each training part"),
+    shared_options(assure="With --target far=X: choose a threshold on each training part"),
     option(
         "--claims",
         "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
@@ -280,13 +271,11 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@protocol_option
-@name_option
 @output_options(
     "results.nc, summary.json, table.txt and curves",
     "draw the plots",
-    ": rates are fractions, undefined values are null, and infinite thresholds are the words "
-    '"inf" and "-inf"',
+    " instead of a table: rates are fractions, undefined values are null, and infinite "
+    'thresholds are the words "inf" and "-inf"',
     report=True,
 )
 @option(
@@ -296,12 +285,10 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     multiple=True,
     name="plot_formats",
 )
-@terms_option
-@reading_options
-@thresholds_option
-@ranks_option
-@far_option
-@frr_option
+@shared_options(
+    protocol=True, thresholds=True, max_rank=True, far=True, frr=True, interval=True, band=True,
+    name=True, terms=True, reading=True, workers=True, checkpoint=True,
+)  # fmt: skip
 @task_options
 @experiment_options
 @option(
@@ -310,22 +297,20 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [none]",
     INTERVALS,
 )
-@interval_options
-@band_option
 @option(
     "--fta P",
     "Verification: add rates that include this failure-to-acquire rate (ISO/IEC 19795-1).  [0]",
     float,
 )
 @option("--fte P", "Verification: add rates that include this failure-to-enrol rate.  [0]", float)
-@flag(
+@option(
     "--per-query",
     "Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
     "list all queries, the worst first.",
+    bool,
 )
 @option_group(*(option for more in hooks("run_outputs") for option in more.add_options))
-@cluster_options()
-@flag("--no-auc", "Leave out AUC, d' and similar measures: several times faster.")
+@option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool)
 def command(
     data: str,
     protocol: str,
@@ -357,7 +342,8 @@ def command(
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
 
-        scores = read_system(data, name, reading, stages)
+        scores = read_scores(data, reading, stages)
+        scores.name = system_name(data, name, reading)
         for one in more:
             one.require(scores)
         resolved = resolve(protocol, scores, experiment | tasks, options["random_state"])

@@ -14,7 +14,7 @@ from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
-from bioeval.cli.study_command import columns_over, rows_of, scalars
+from bioeval.cli.study_command import rows_over
 from bioeval.results.support import KIND_DOUBT
 from bioeval.views.tables import (
     CHOSEN,
@@ -154,15 +154,14 @@ class Evaluation:
                 write_csv(folder / f"{file}.csv", fold_columns(dataset))
                 continue
             over, *others = _axes(dataset)
-            write_csv(folder / f"{file}.csv", curve_columns(dataset, over))
+            write_csv(folder / f"{file}.csv", curve_rows(dataset, over))
             for other in others:
-                write_csv(folder / f"{file}_{other}.csv", curve_columns(dataset, other))
+                write_csv(folder / f"{file}_{other}.csv", curve_rows(dataset, other))
         if self.queries:
-            columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
-            write_csv(folder / "queries.csv", columns)
+            write_csv(folder / "queries.csv", self.queries)
         for more in self.more:
-            for name, columns in more.columns().items():
-                write_csv(folder / name, columns)
+            for name, table in more.tables().items():
+                write_csv(folder / name, table)
         if formats:
             from bioeval.evaluation.plan import kept_by_studies, resolve_card
             from bioeval.evaluation.plotted_scores import plotted
@@ -182,13 +181,15 @@ class Evaluation:
 def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the scalars of a task, and its values at FAR targets and at some ranks."""
     about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
-    document: dict[str, Any] = {**about, **scalars(dataset)}
+    document: dict[str, Any] = about
+    for row in rows_over(dataset):  # the scalars
+        document |= row
     ranks = report_ranks(dataset)
     if "far_target" in dataset.dims:
         document["far_targets"] = _far_targets(dataset, ranks)
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
-            document[f"{dim}s"] = rows_of(columns_over(dataset, str(dim)))
+            document[f"{dim}s"] = rows_over(dataset, str(dim))
     ends = ("", "_count", "_low", "_high", "_at_least", "_at_most")
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
     names = [f"{curve}{end}" for curve in curves for end in ends]
@@ -199,7 +200,7 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             for rank in ranks
         ]
     if "recall_level" in dataset.dims and "threshold" in dataset.dims:
-        document["retrieved"] = rows_of(columns_over(dataset, "threshold"))
+        document["retrieved"] = rows_over(dataset, "threshold")
     if dataset.sizes.get("threshold", 0):
         thresholds = dataset["threshold"].values
         document["thresholds"] = {
@@ -250,7 +251,8 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     for name, values in dataset.data_vars.items():
         if values.dims == ("probe",):
             columns[str(name)] = values.values[order]
-    return rows_of({name: [*map(_plain, values.tolist())] for name, values in columns.items()})
+    rows = zip(*(map(_plain, values.tolist()) for values in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _plain(value: Any) -> Any:
@@ -268,7 +270,7 @@ def _axes(dataset: xr.Dataset) -> list[str]:
     return ["threshold" if "threshold" in dataset.dims else "rank"]
 
 
-def curve_columns(dataset: xr.Dataset, over: str) -> dict[str, list]:
+def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
     """Return the curves of a task: a row for each threshold, rank or recall level."""
     columns: dict[str, list] = {over: dataset[over].values.tolist()}
     for name, values in dataset.data_vars.items():
@@ -277,7 +279,7 @@ def curve_columns(dataset: xr.Dataset, over: str) -> dict[str, list]:
         elif name in ("dir", "dir_low", "dir_high"):
             for rank in report_ranks(dataset):
                 columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
-    return columns
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def fold_columns(dataset: xr.Dataset) -> dict[str, list]:

@@ -10,9 +10,9 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
-from bioeval.cli.command import Command, flag, option
+from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
-from bioeval.cli.options import json_option, seed_option
+from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import take_scores
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "10",
 )
 @option("--out FILE", "File to write: .npz, or .npy.", required=True)
-@flag("--force", "Replace FILE if it exists.")
+@option("--force", "Replace FILE if it exists.", bool)
 @option(
     "--model",
     "Draw embeddings and compare them, or draw each score.",
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     "the target).",
 )
 @option("--presentations", "Attack presentations of each species per subject.  [5]", int)
-@seed_option("Random seed; the same seed gives the same scores.")
-@json_option("Describe the written file as JSON.")
+@shared_options(seed="Random seed; the same seed gives the same scores.")
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
 

@@ -3,70 +3,69 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+import click
 
 from bioeval.base.errors import NoResultError
 from bioeval.base.study import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import progress_shown, reword
-from bioeval.cli.options import read_scores, system_name, take_reading, warnings_of
+from bioeval.cli.console import note
+from bioeval.cli.options import (
+    read_scores,
+    require_assure,
+    require_method,
+    system_name,
+    take_reading,
+    warnings_of,
+)
 from bioeval.cli.outputs import Output
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.outputs import Table
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
+
+
+T = TypeVar("T")
 
 
 def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
     """Return the file, the attributes and the scalars of a result, warnings as a list."""
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
     attrs["warnings"] = warnings_of(ds)
-    return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
+    return {"bioeval": __version__, "file": file, **attrs, **_scalars(ds)}
 
 
 def described(ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
-    """Return the attributes of a result, then its parts, and warnings as a list at the end."""
+    """Return the attributes and scalars of a result, its parts, and warnings as a list."""
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    return {**attrs, **parts, "warnings": warnings_of(ds)}
+    return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
 
-def scalars(ds: xr.Dataset) -> dict[str, Any]:
-    """Return the variables without dimensions as plain values."""
-    return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
+def _scalars(ds: xr.Dataset) -> dict[str, Any]:
+    return next(iter(rows_over(ds)), {})
 
 
 def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
-    """Return the variables over exactly these dimensions as rows of plain values."""
-    names = [str(k) for k, v in ds.data_vars.items() if v.dims == dims]
-    labels = [ds[dim].values.tolist() for dim in dims]
-    values = {name: ds[name].values.reshape(-1).tolist() for name in names}
-    return [
-        {**dict(zip(dims, place, strict=True)), **{name: values[name][i] for name in names}}
-        for i, place in enumerate(itertools.product(*labels))
-    ]
+    """Return the variables over exactly these dimensions as rows of plain values.
 
-
-def columns_over(ds: xr.Dataset, dim: str) -> dict[str, list[Any]]:
-    """Return the variables over exactly this dimension as columns, after its labels if any."""
-    labels = {dim: ds[dim].values.tolist()} if dim in ds.coords else {}
-    over = {str(k): v.values.tolist() for k, v in ds.data_vars.items() if v.dims == (dim,)}
-    return labels | over
-
-
-def as_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return rows that have the same keys as columns."""
-    return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
-
-
-def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return columns as rows."""
+    Labels come first, if there are any. Without dimensions the scalars are one row.
+    """
+    places = zip(*itertools.product(*(ds[dim].values.tolist() for dim in dims)), strict=True)
+    columns: dict[str, Any] = {
+        dim: x for dim, x in zip(dims, places, strict=False) if dim in ds.coords
+    }
+    columns |= {
+        str(k): v.values.reshape(-1).tolist() for k, v in ds.data_vars.items() if v.dims == dims
+    }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -129,6 +128,23 @@ def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
     raise NoResultError("nothing could be evaluated: no rate is defined for these data")
 
 
+def interval_by_default(scores: Scores, interval: str | None) -> str:
+    """Return the given interval, or the one that the scores allow, with a note."""
+    from bioeval.scores.listed_templates import pattern_of_pairs
+    from bioeval.tallies.by_subject import knows_people
+
+    if interval is not None:
+        return interval
+    if knows_people(scores):
+        return "subject-bootstrap"
+    note(
+        "the subjects of the pairs are not known, so intervals are Wilson's and assume "
+        "independent attempts; if names contain the subjects, give --subject-from "
+        f"'{pattern_of_pairs(scores)}'"
+    )
+    return "wilson"
+
+
 class StudyCommand:
     """One run of the command of a study, with the options that click gives.
 
@@ -139,16 +155,22 @@ class StudyCommand:
 
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
         self.data, self._second, self._named = data, options.get("second"), "name" in options
+        if "interval" in options:
+            require_method(options["interval"])
+        if "assure" in options:
+            require_assure(options)
         self.output = Output.take(options)
+        self._given = dict(options)
         self.reading = take_reading(data, options) if reads else {}
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
-        place = ("workers", "scheduler", "checkpoint")
-        self._place = {name: options.pop(name) for name in place if name in options}
+        where = ("workers", "scheduler", "checkpoint")
+        self._where = {name: options.pop(name) for name in where if name in options}
+        self._place: dict[str, Any] | None = None
         self.options = {name: value for name, value in options.items() if value is not None}
         self._inside, self._counting = contextlib.ExitStack(), contextlib.ExitStack()
+        self._shown: tuple[Any, dict[str, Any], list[str]] = (None, {}, [])
 
     def __enter__(self) -> Self:
-
         self.stages = self._inside.enter_context(progress_shown())
         self._inside.enter_context(self._counting)
         return self
@@ -158,38 +180,68 @@ class StudyCommand:
         if exception[0] is None:
             self.output.show(*self._shown)
 
-    def read(self, file: str = "", name: str | None = None, *, mates: bool = True) -> Scores:
-        """Return the scores of a file, or of `data`, with the name of their system."""
-        scores = read_scores(file or self.data, self.reading, self.stages, mates)
+    def reading_of(self, file: str, **changed: Any) -> dict[str, Any]:
+        """Return how another file is read, by the options of the command but those `changed`."""
+        return take_reading(file, {**self._given, **changed})
+
+    def names(self, files: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of several systems: those given, one for each, or their own."""
+        given = self._name
+        if given and len(given) != len(files):
+            raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
+        return given or tuple(system_name(file, None, self.reading) for file in files)
+
+    def read(
+        self,
+        file: str = "",
+        name: str | None = None,
+        *,
+        mates: bool = True,
+        reading: dict[str, Any] | None = None,
+    ) -> Scores:
+        """Return the scores of a file, or of `data`, with the name of their system.
+
+        With `mates`, some subject must have two templates. The file is read as `data` is, unless
+        its own `reading` is given.
+        """
+        reading = self.reading if reading is None else reading
+        scores = read_scores(file or self.data, reading, self.stages, mates)
         if self._named or name is not None:
-            scores.name = system_name(file or self.data, name or self._name, self.reading)
+            scores.name = system_name(file or self.data, name or self._name, reading)
         self.name = scores.name
         return scores
 
-    @functools.cached_property
-    def place(self) -> dict[str, Any]:
-        """The cluster and the checkpoint, as arguments of the library."""
-        return (
-            self._counting.enter_context(executor_from_options(self._place, self.stages))
-            if self._place
-            else {}
-        )
+    def place(self, *scores: Scores) -> dict[str, Any]:
+        """Return the cluster and the checkpoint, as arguments of the library.
 
-    def count(self, function: Callable[..., xr.Dataset], *given: Any, **options: Any) -> xr.Dataset:
+        The first call starts the cluster, unless `scores` are given and too few for it.
+        """
+        if self._place is None:
+            made = executor_from_options(self._where, self.stages, *scores) if self._where else None
+            self._place = {} if made is None else self._counting.enter_context(made)
+        return self._place
+
+    def count(self, function: Callable[..., T], *given: Any, **options: Any) -> T:
         """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
-        return function(*given, **options, **self.place, progress=self.stages.counting)
+        return function(*given, **options, **self.place(), progress=self.stages.counting)
 
-    def save(self, document: dict[str, Any], results: Any, table: Any, **how: Any) -> None:
-        """Write results where files are wanted, and keep the table for printing."""
+    def save(
+        self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
+    ) -> None:
+        """Write results where files are wanted, and keep the table for printing.
+
+        What is printed may be `shown` in place of the table.
+        """
+        self._counting.close()
         files = self.output.save(document, results, table, self.stages, **how)
-        self._shown = table, document, files
+        self._shown = table if shown is None else shown, document, files
 
     def finish(
         self,
         found: xr.Dataset | dict[str, xr.Dataset],
         document: dict[str, Any],
-        csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
+        csv: Mapping[str, Table] | None = None,
         *,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,

@@ -8,22 +8,18 @@ from typing import Any
 import click
 
 from bioeval.base import DataError, counted
-from bioeval.cli.arguments import LEVELS, NUMBERS, THRESHOLD
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    far_option,
-    fusion_option,
-    interval_options,
-    name_option,
-    names_option,
+from bioeval.cli import (
+    NUMBERS,
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    Typed,
+    attributes,
+    option,
     output_options,
-    reading_options,
-    require_method,
-    subject_interval_options,
-    system_names,
-    terms_option,
+    rows_over,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("vulnerability", cls=Command)
@@ -41,23 +37,22 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
     ["multi", "single"],
     "multi",
 )
-@fusion_option
+@shared_options(fusion=True)
 @option(
     "--threshold",
     "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations: "
     "eer, far=X, hter, accuracy, cost=P,M,A.",
     THRESHOLD,
 )
-@far_option
-@subject_interval_options
-@name_option
+@shared_options(far=True)
 @output_options(
     "results.nc, summary.json, table.txt, species.csv, curves.csv and far_targets.csv",
     "draw DET curves, IAPAR by species, and the scores of the three classes",
     report=True,
 )
-@terms_option
-@reading_options
+@shared_options(
+    interval="Add confidence intervals by subject.  [none]", name=True, terms=True, reading=True
+)
 def vulnerability_command(data: str, presented: str | None, **options: Any) -> None:
     """Evaluate how often presentation attacks are accepted, by species.
 
@@ -66,7 +61,6 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
     presentations.
     """
-    require_method(options["interval"])
     with StudyCommand(data, options) as run:
         from bioeval.studies.attacks.vulnerability import vulnerability
 
@@ -76,11 +70,21 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         species, targets = rows_over(found, "species"), rows_over(found, "far_target")
         document = {**attributes(found, data), "species": species, "far_targets": targets}
         csv = {
-            "species.csv": as_columns(species),
-            "far_targets.csv": as_columns(targets),
-            "curves.csv": as_columns(rows_over(found, "threshold", "species")),
+            "species.csv": species,
+            "far_targets.csv": targets,
+            "curves.csv": rows_over(found, "threshold", "species"),
         }
         run.finish(found, document, csv)
+
+
+def _levels(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, level = part.rpartition("=")
+        if not name or name in found:
+            raise ValueError
+        (found[name.strip()],) = NUMBERS.read(level)
+    return found
 
 
 @click.command("pad", cls=Command)
@@ -103,7 +107,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
 @option(
     "--potential SPECIES=N,...",
     "Attack potential of each species; with --most, APCER is over those up to that level.",
-    LEVELS,
+    Typed("name=level", _levels, "levels of species (print=1,mask=3)"),
 )
 @option("--most N", "With --potential: the largest level.", float)
 @option(
@@ -117,14 +121,14 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     "Add confidence intervals over the columns subject and instrument of LIST.  [none]",
     ["subject-bootstrap", "subject-bootstrap-logit"],
 )
-@interval_options
+@shared_options(interval=True)
 @option("--name NAME", "Name of the detector.  [the file's name]")
 @output_options(
     "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
 )
 def pad_command(
     data: str, dev: str | None, kind: Any, scores_key: str | None, name: str | None,
-    interval: Any, potential: dict[str, float] | None, most: float | None, **options: Any,
+    potential: dict[str, float] | None, most: float | None, **options: Any,
 ) -> None:  # fmt: skip
     """Evaluate presentation attack detection: APCER by species, and BPCER.
 
@@ -134,7 +138,6 @@ def pad_command(
     non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
     attacks is given beside it.
     """
-    require_method(interval)
     if (potential is None) != (most is None):
         raise click.UsageError(
             "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
@@ -159,7 +162,7 @@ def pad_command(
             listed.values, listed.attack, kind=kind,
             dev=None if other is None else (other.values, other.attack),
             potential=levels,
-            subjects=listed.subjects, instrument=listed.instruments, interval=interval,
+            subjects=listed.subjects, instrument=listed.instruments,
             name=run.name, **run.options,
         )  # fmt: skip
         species, curve = rows_over(found, "species"), rows_over(found, "threshold")
@@ -171,7 +174,7 @@ def pad_command(
             "apcer_targets": rows_over(found, "apcer_target"),
             "species": species,
         }
-        csv = {"curve.csv": as_columns(curve), "species.csv": as_columns(species)}
+        csv = {"curve.csv": curve, "species.csv": species}
         run.finish(found, document, csv)
 
 
@@ -188,21 +191,18 @@ def pad_command(
     "Threshold of the attack potential: a number, or far=X on --bona-fide.",
     THRESHOLD,
 )
-@far_option
+@shared_options(far=True)
 @option(
     "--interval",
     "Add confidence intervals over subjects.  [none]",
     ["subject-bootstrap", "subject-bootstrap-logit"],
 )
-@interval_options
-@names_option
 @output_options(
     "results.nc, summary.json, table.txt, curve.csv and map.csv", "draw the plots", report=True
 )
-@reading_options
+@shared_options(interval=True, names=True, reading=True)
 def morphing_command(
-    files: tuple[str, ...], bona_fide: tuple[str, ...], name: tuple[str, ...],
-    interval: str | None, **options: Any,
+    files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any,
 ) -> None:  # fmt: skip
     """Evaluate how many morphs are accepted for all of their contributors.
 
@@ -211,14 +211,13 @@ def morphing_command(
     name the probes from which it was made, which are left out. The table states the number of
     attempts per contributor, since MMPMR grows with it.
     """
-    require_method(interval)
     if bona_fide and len(bona_fide) != len(files):
         raise click.UsageError(
             f"--bona-fide is given {counted(len(bona_fide), 'times')} for "
             f"{counted(len(files), 'systems')}; expected once for each"
         )
     with StudyCommand(files[0], options) as run:
-        names = system_names(files, name, run.reading)
+        names = run.names(files)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
         from bioeval.studies.attacks.morphing import morphing
@@ -230,7 +229,7 @@ def morphing_command(
         if len(names) == 1:
             given = systems[names[0]], others.get(names[0])
         run.name = ", ".join(names)
-        found = run.count(morphing, given[0], bona_fide=given[1], interval=interval, **run.options)
+        found = run.count(morphing, given[0], bona_fide=given[1], **run.options)
         over = ("system",) if len(names) > 1 else ()
         curve = rows_over(found, *over, "threshold")
         document = {**attributes(found, files[0])}
@@ -238,8 +237,8 @@ def morphing_command(
             document["systems"] = rows_over(found, *over)
         if bona_fide:
             document["far_targets"] = rows_over(found, *over, "far_target")
-        csv = {"curve.csv": as_columns(curve)}
+        csv = {"curve.csv": curve}
         if "map" in found:
             document["map"] = rows_over(found, "attempts", "systems")
-            csv["map.csv"] = as_columns(document["map"])
+            csv["map.csv"] = document["map"]
         run.finish(found, document, csv)

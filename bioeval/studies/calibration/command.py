@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base import BioevalWarning, __version__
-from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    fusion_option,
-    name_option,
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    option,
     output_options,
-    read_scores,
-    reading_options,
-    templates_option,
+    require_values,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,11 +47,8 @@ if TYPE_CHECKING:
     "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
 @option("--save FILE", "Write the calibrated scores, as .npz.", name="save_to")
-@templates_option
-@fusion_option
-@name_option
 @output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
-@reading_options
+@shared_options(templates=True, fusion=True, name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -79,7 +75,7 @@ def command(data: str, **options: Any) -> None:
         if how["calibrate"] is not None:
             train = scores
             if how["train"] is not None:
-                train = read_scores(how["train"], run.reading, run.stages)
+                train = run.read(how["train"], Path(how["train"]).stem)
             run.stages("calibrating")
             made = _calibrated(how, train, scores)
             systems = {system: scores} if scores.kind == "llr" else {}

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import __version__
-from bioeval.cli.arguments import card
-from bioeval.cli.command import Command, option, reword
-from bioeval.cli.options import far_targets_option, output_options, reading_options
-from bioeval.cli.outputs import MoreOutputs
-from bioeval.cli.study_command import StudyCommand, as_columns
+from bioeval.cli import (
+    Command,
+    MoreOutputs,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    reword,
+    shared_options,
+)
 
 if TYPE_CHECKING:
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.protocol import Protocol
     from bioeval.scores import Scores
     from bioeval.studies.check.findings import DataCheck
@@ -71,13 +76,13 @@ class Findings(MoreOutputs):
     str,
     "auto",
 )
-@far_targets_option("FAR for which to check the number of subjects")
+@shared_options(far="FAR for which to check the number of subjects")
 @option(
     "--columns NAMES",
     "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
 )
 @output_options("summary.json, table.txt and findings.csv")
-@reading_options
+@shared_options(reading=True)
 def command(
     data: str,
     protocol: str,
@@ -132,7 +137,7 @@ def command(
             "findings": rows,
             **({"result": second} if tracks else {}),
         }
-        csv = {"findings.csv": as_columns(rows)}
+        csv = {"findings.csv": rows}
         run.save(document, None, table_of(found, reword), csv=csv)
     if found.misleads:
         click.get_current_context().exit(1)

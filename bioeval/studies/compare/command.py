@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,23 +10,18 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from bioeval.base import Kind
-from bioeval.cli.arguments import card
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, option, progress_shown, reword
-from bioeval.cli.options import (
-    far_option,
-    frr_option,
-    interval_options,
-    margin_option,
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    option,
     output_options,
-    read_scores,
-    reading_options,
-    take_reading,
-    templates_option,
-    terms_option,
+    require_values,
+    reword,
+    shared_options,
 )
-from bioeval.cli.outputs import Output
-from bioeval.cli.study_command import as_columns, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,6 +37,37 @@ _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
+def _margin(text: str) -> tuple[str, float]:
+    """Return the name of a measure, empty for all measures, and its margin."""
+    name, _, number = text.rpartition("=")
+    (margin,) = NUMBERS.read(number)
+    return name, margin
+
+
+def margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of the margins of a comparison that tests whether `what`."""
+    return option(
+        "--margin X",
+        f"Difference that does not matter, set beforehand: test whether {what} by less "
+        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
+        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
+        Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)"),
+        multiple=True,
+        callback=lambda ctx, param, given: _margins(given),
+    )
+
+
+def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+    """Return the margin of all measures, or those of some by name."""
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise click.UsageError(
+            "--margin is given twice for one measure; expected one number for all measures, or "
+            "MEASURE=number once for each"
+        )
+    return dict(given).get("", dict(given) or None)
+
+
 @click.command("compare", cls=Command)
 @click.argument("a")
 @click.argument("b")
@@ -52,7 +78,6 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 )
 @option("--name NAME", "Name of A.  [the file's name]")
 @option("--name-b NAME", "Name of B.  [the file's name]")
-@reading_options
 @option("--kind-b", "Kind of the scores of B.  [as for A]", get_args(Kind))
 @option("--scores-b KEY", "Array of scores of B.  [as for A]")
 @option("--embeddings-b KEY", "Array of embeddings of B.  [as for A]")
@@ -66,12 +91,10 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
     "path of a card).",
 )
-@templates_option
-@terms_option
-@far_option
-@frr_option
-@interval_options
-@cluster_options()
+@shared_options(
+    templates=True, far=True, frr=True, interval=True,
+    terms=True, reading=True, workers=True, checkpoint=True,
+)  # fmt: skip
 @option(
     "--adjust",
     "Adjust the tests for the number of measures, by Holm's method.",
@@ -89,58 +112,46 @@ def command(
     is given. Both systems are resampled together by subject, and each line of the table says
     whether they differ.
     """
-    output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
     not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
-    all_of_b = {what: None if what in not_of_b else v for what, v in options.items()} | of_b
-    systems = [
-        (
-            file,
-            given or (own["scores"] or own["embeddings"] if a == b else None),
-            take_reading(file, own),
-        )
-        for file, given, own in ((a, name, options), (b, name_b, all_of_b))
-    ]
-    with progress_shown() as stages:
+    changed = dict.fromkeys(not_of_b) | of_b
+    with StudyCommand(a, options) as run:
+        readings = run.reading, run.reading_of(b, **changed)
         from bioeval.studies.compare.compare import compare
         from bioeval.tallies import FAR_TARGETS
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
+        options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
         if options["protocol"] is not None:
             options["protocol"] = card(options["protocol"])
-        options["far_targets"] = options["far_targets"] or FAR_TARGETS
-        options["frr_targets"] = options["frr_targets"] or ()
         read = []
-        for file, called, reading in systems:
-            scores = read_scores(file, reading, stages)
-            scores.name = called or Path(file).stem
-            read.append(scores)
-        stages("counting")
-        with executor_from_options(options, stages, *read) as place:
-            found = compare(read[0], read[1], **options, **place, progress=stages.counting)
-            values = [found["value_a"], found["value_b"]]
-            require_values(values, read, options["protocol"] or "auto")
-            curves = {}
-            if output.plots or output.page is not None:
-                names = (str(found.attrs[f"system_{x}"]) for x in "ab")
-                names_kept = "protocol", "templates", "far_targets", "frr_targets"
-                kept = {key: options[key] for key in names_kept}
-                kept |= {"client": place.get("client"), "progress": stages.counting}
-                extra = None if output.page is None else ()
-                trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
-                each = {name: tree.copy() for name, tree in trees.children.items()}
-                curves = {name: in_terms(tree, terms) for name, tree in each.items()}
+        for file, given, reading in zip((a, b), (name, name_b), readings, strict=True):
+            key = (reading["scores_key"] or reading["embeddings_key"]) if a == b else None
+            read.append(run.read(file, given or key or Path(file).stem, reading=reading))
+        place = run.place(*read)
+        found = run.count(compare, *read, **options)
+        values = [found["value_a"], found["value_b"]]
+        require_values(values, read, options["protocol"] or "auto")
+        curves = {}
+        if run.output.plots or run.output.page is not None:
+            names = (str(found.attrs[f"system_{x}"]) for x in "ab")
+            names_kept = "protocol", "templates", "far_targets", "frr_targets"
+            kept = {key: options[key] for key in names_kept}
+            kept |= {"client": place.get("client"), "progress": run.stages.counting}
+            extra = None if run.output.page is None else ()
+            trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
+            each = {name: tree.copy() for name, tree in trees.children.items()}
+            curves = {name: in_terms(tree, terms) for name, tree in each.items()}
         document = _document(found, a, b)
         shown = in_terms(found, terms)
         table = table_of(shown, reword)
-        csv = {"comparison.csv": as_columns(document["measures"])}
-        files = output.save(
-            document, found, table, stages,
+        csv = {"comparison.csv": document["measures"]}
+        run.save(
+            document, found, table,
             name="comparison.nc", csv=csv, drawn=curves or None, overlaid=True,
         )  # fmt: skip
-        output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
-    output.show(table, document, files)
+        run.output.write_page({" and ".join(curves): shown, **curves}, [a, b], run.stages)
 
 
 def _curves(

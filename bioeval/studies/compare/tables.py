@@ -10,7 +10,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base import POINTS_OF, counted, renamed
+from bioeval.base import POINTS_OF, counted
 from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
 from bioeval.tallies import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
@@ -163,10 +163,8 @@ def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterat
 class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
-    def __init__(
-        self, title: str, found: Mapping[str, xr.Dataset], naming: Callable[[str, str | None], str]
-    ):
-        self.title, self._naming = title, naming
+    def __init__(self, title: str, found: Mapping[str, xr.Dataset], reword: Callable[[str], str]):
+        self.title, self._reword = title, reword
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -188,7 +186,7 @@ class SideBySideTable:
             yield Text("")
             yield Text(said, style="dim")
         yield from warned(
-            renamed(line if len(who) == len(columns) else f"{', '.join(who)}: {line}", self._naming)
+            self._reword(line if len(who) == len(columns) else f"{', '.join(who)}: {line}")
             for line, who in warnings(self.found).items()
         )
 

@@ -6,10 +6,16 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import name_option, output_options, reading_options
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+from bioeval.cli import (
+    Command,
+    StudyCommand,
+    attributes,
+    card,
+    option,
+    output_options,
+    rows_over,
+    shared_options,
+)
 
 
 @click.command("conventions", cls=Command)
@@ -27,9 +33,8 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
     multiple=True,
     name="cards",
 )
-@name_option
 @output_options("results.nc, summary.json, table.txt and readings.csv", report=True)
-@reading_options
+@shared_options(name=True, reading=True)
 def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA by every convention, to find the one behind a number.
 
@@ -47,4 +52,4 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
         document = {**attributes(found, data), "rows": rows}
         if "agrees" in found:
             document["verdict"] = verdict(found)
-        run.finish(found, document, {"readings.csv": as_columns(rows)})
+        run.finish(found, document, {"readings.csv": rows})

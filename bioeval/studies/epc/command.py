@@ -8,23 +8,17 @@ from typing import Any
 import click
 
 from bioeval.base import counted
-from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.options import (
-    fusion_option,
-    names_option,
-    output_options,
-    reading_options,
-    system_names,
-    templates_option,
-    terms_option,
-)
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    NUMBERS,
+    Command,
     StudyCommand,
-    as_columns,
     attributes,
+    option,
+    option_group,
+    output_options,
     require_values,
     rows_over,
+    shared_options,
 )
 
 sets_arguments = option_group(
@@ -38,14 +32,10 @@ sets_arguments = option_group(
 )
 
 sets_options = option_group(
-    templates_option,
-    fusion_option,
-    names_option,
     output_options(
         "results.nc, summary.json, table.txt and curve.csv", "draw the curve", report=True
     ),
-    terms_option,
-    reading_options,
+    shared_options(templates=True, fusion=True, names=True, terms=True, reading=True),
 )
 
 
@@ -55,7 +45,7 @@ def evaluate_sets(
 ) -> None:  # fmt: skip
     """Evaluate each system on its two sets, over one dimension of the result."""
     options = dict(given)
-    files, dev, test, name = (options.pop(x) for x in ("files", "dev", "test", "name"))
+    files, dev, test = (options.pop(x) for x in ("files", "dev", "test"))
     if files:
         raise click.UsageError(
             f"{files[0]!r} is given without --dev or --test; give --dev FILE --test FILE once for "
@@ -67,7 +57,7 @@ def evaluate_sets(
             "expected both for each system"
         )
     with StudyCommand(dev[0], options) as run:
-        names = system_names(test, name, run.reading)
+        names = run.names(test)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
         found = {}
@@ -82,12 +72,12 @@ def evaluate_sets(
             for ds, file, other, curve in zip(found.values(), test, dev, curves, strict=True)
         ]
         if len(found) == 1:
-            csv = {"curve.csv": as_columns(curves[0])}
+            csv = {"curve.csv": curves[0]}
             run.finish(found[names[0]], documents[0], csv)
             return
         rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
         document = {"systems": dict(zip(names, documents, strict=True))}
-        run.finish(found, document, {"curve.csv": as_columns(rows)}, overlaid=True)
+        run.finish(found, document, {"curve.csv": rows}, overlaid=True)
 
 
 @click.command("epc", cls=Command)

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import __version__
-from bioeval.cli.arguments import THRESHOLD, card
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import name_option, output_options, protocol_option, reading_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli import (
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.explain import Explanation, Steps
@@ -36,12 +41,11 @@ if TYPE_CHECKING:
     "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
     THRESHOLD,
 )
-@protocol_option
+@shared_options(protocol=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
 @option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
-@name_option
 @output_options("summary.json, table.txt and list.csv", report=True)
-@reading_options
+@shared_options(name=True, reading=True)
 def command(
     data: str,
     probe: str | None,

@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import BioevalWarning, DataError, __version__
-from bioeval.cli.arguments import METADATA, card
-from bioeval.cli.command import Command, flag, naming, option, progress_shown
-from bioeval.cli.console import note, show_json
-from bioeval.cli.options import (
-    far_option,
-    frr_option,
-    json_option,
-    markup_options,
-    names_option,
-    read_system,
-    reading_options,
-    system_names,
-    take_reading,
-    templates_option,
+from bioeval.cli import (
+    METADATA,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    output_options,
+    require_values,
+    reword,
+    shared_options,
+    take_scores,
     warnings_of,
 )
-from bioeval.cli.outputs import take_form, take_scores
-from bioeval.cli.study_command import require_values
-from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +49,6 @@ if TYPE_CHECKING:
     METADATA,
     multiple=True,
 )
-@names_option
 @option(
     "--train FILE",
     "Scores of other subjects to learn from; once per system, in order.",
@@ -67,13 +60,9 @@ if TYPE_CHECKING:
     "evaluate on its test subjects.",
 )
 @option("--out FILE", "Write the fused scores, as .npz.")
-@flag("--force", "Replace FILE if it exists.")
-@json_option("Print one JSON document instead of a table.")
-@markup_options
-@templates_option
-@far_option
-@frr_option
-@reading_options
+@option("--force", "Replace FILE if it exists.", bool)
+@output_options()
+@shared_options(templates=True, far=True, frr=True, names=True, reading=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 
@@ -85,7 +74,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     """
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
-    given_names = options.pop("name")
     train, protocol, out = (options.pop(x) for x in ("train", "protocol", "out"))
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
@@ -93,21 +81,18 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    force, (as_json, markup) = options.pop("force"), take_form(options)
-    templates, far_targets = options.pop("templates"), options.pop("far_targets")
-    frr_targets = options.pop("frr_targets") or ()
+    force = options.pop("force")
     how = {key: options.pop(key) for key in ("method", "normalise")}
     weights = _weights(options.pop("weights"))
-    reading = take_reading(systems[0], options)
-    names = system_names(systems, given_names, reading)
-    _require_distinct(names)
-    import warnings
+    with StudyCommand(systems[0], options) as run:
+        names = run.names(systems)
+        _require_distinct(names)
+        if out is not None:
+            if Path(out).suffix.lower() != ".npz":
+                raise DataError(f"{out}: fused scores are written as .npz")
+            take_scores(out, force)
+        import warnings
 
-    if out is not None:
-        if Path(out).suffix.lower() != ".npz":
-            raise DataError(f"{out}: fused scores are written as .npz")
-        take_scores(out, force)
-    with progress_shown() as stages:
         from bioeval.evaluation.verification import verification
         from bioeval.studies.compare.tables import SideBySideTable
         from bioeval.studies.fusion.fusion import Fusion, fuse
@@ -116,20 +101,19 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         fusion = Fusion(**how, weights=weights)
         read, taught = (
             {
-                called: read_system(file, called, reading, stages)
+                called: run.read(file, called)
                 for called, file in zip(names, files, strict=bool(files))
             }
             for files in (systems, train)
         )
-        given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
-        given["frr_targets"] = frr_targets
+        given: dict[str, Any] = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:
-            stages("fusing")
+            run.stages("fusing")
             with warnings.catch_warnings():  # the table has them
                 warnings.simplefilter("ignore", BioevalWarning)
                 fused = fuse(read, **how, weights=weights, train=taught or None)
-        stages("counting")
+        run.stages("counting")
         if protocol is None:
             assert fused is not None
             every = {**read, "fused": fused}
@@ -141,16 +125,13 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             from bioeval.scores import save
 
             assert fused is not None
-            stages(f"writing {out}")
+            run.stages(f"writing {out}")
             save(fused, out)
-        method = f"Fusion of {len(read)} systems"
-        table = SideBySideTable(method, found, naming())
-    if as_json:
-        show_json(_document(found, systems, {**how, "weights": weights}, protocol))
-    else:
-        print_table(table, markup)
-    if out is not None:
-        note(f"wrote {out}: {fused!r}")
+            run.output.remarks.append(f"wrote {out}: {fused!r}")
+        document = {}
+        if run.output.documented:
+            document = _document(found, systems, {**how, "weights": weights}, protocol)
+        run.save(document, None, SideBySideTable(f"Fusion of {len(read)} systems", found, reword))
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
@@ -193,7 +174,7 @@ def _document(
 ) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval.base import TARGETS
-    from bioeval.cli.run_outputs import task_document
+    from bioeval.cli import task_document
     from bioeval.results import Scalars, former_names
 
     rows: dict[str, Any] = {}

@@ -7,40 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, THRESHOLD, WHOLE_NUMBERS, ThresholdsOption
-from bioeval.cli.command import Command, F, option, option_group
-from bioeval.cli.options import (
-    far_option,
-    fusion_option,
-    name_option,
-    output_options,
-    ranks_option,
-    reading_options,
-    seed_option,
-    terms_option,
-)
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    NUMBERS,
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
     StudyCommand,
-    as_columns,
     described,
+    option,
+    option_group,
+    output_options,
     require_values,
     rows_over,
-    scalars,
+    shared_options,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def _gallery_options(sampling: str) -> Callable[[F], F]:
+def _gallery_options(sampling: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the options of searches in galleries that may be drawn, as `sampling` says."""
     return option_group(
-        option(
-            "--thresholds",
-            "Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
-            ThresholdsOption(),
+        shared_options(
+            thresholds="Number of thresholds, the thresholds, or a file with one threshold per "
+            "line.  [100]",
+            max_rank=True,
         ),
-        ranks_option,
         option(
             "--ties",
             "Rank of a mate among subjects with exactly the same score.",
@@ -54,7 +47,7 @@ def _gallery_options(sampling: str) -> Callable[[F], F]:
             "auto",
         ),
         option("--sampling R", sampling, click.IntRange(1)),
-        seed_option("Random seed of the galleries.", default=None),
+        option("--seed N", "Random seed of the galleries.", click.IntRange(0), name="random_state"),
     )
 
 
@@ -69,8 +62,7 @@ def _gallery_options(sampling: str) -> Callable[[F], F]:
     name="unenrolled_shares",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
-@terms_option
-@reading_options
+@shared_options(terms=True, reading=True)
 def gallery_size_command(data: str, **options: Any) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 
@@ -117,8 +109,7 @@ def _size_document(ds: xr.Dataset) -> dict[str, Any]:
         }
         for one in (ds.isel(gallery_size=i) for i in range(ds.sizes["gallery_size"]))
     ]
-    attempts = {name: int(ds[name]) for name in ("genuine_attempts", "impostor_attempts")}
-    parts: dict[str, Any] = {**attempts, "gallery_sizes": rows}
+    parts: dict[str, Any] = {"gallery_sizes": rows}
     if "validation_size" in ds.dims:
         names = {"validation_size": "predicted_from"}
         parts["validation"] = [
@@ -154,13 +145,11 @@ def _curve_files(
     THRESHOLD,
     "eer",
 )
-@far_option
-@fusion_option
+@shared_options(far=True)
+@shared_options(fusion=True)
 @_gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
-@name_option
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
-@terms_option
-@reading_options
+@shared_options(name=True, terms=True, reading=True)
 def gallery_templates_command(data: str, **options: Any) -> None:
     """Evaluate DATA by number of gallery templates per subject.
 
@@ -175,8 +164,8 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         require_values([found["frr"], found["far"]], [scores])
         document = {"file": data, **_templates_document(found)}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
-        csv = {
-            "gallery_templates.csv": as_columns(rows_over(found, "gallery_templates")),
+        csv: dict[str, Any] = {
+            "gallery_templates.csv": rows_over(found, "gallery_templates"),
             **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
         }
         run.finish(found, document, csv)
@@ -193,4 +182,4 @@ def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
         row["cms"] = {str(k): float(one["cms"].sel(rank=k)) for k in ranks}
         row["at_far"] = rows_over(one, "far_target")
         rows.append(row)
-    return described(ds, **scalars(ds), by_templates=rows)
+    return described(ds, by_templates=rows)

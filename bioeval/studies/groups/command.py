@@ -6,21 +6,16 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    far_option,
-    fusion_option,
-    name_option,
+from bioeval.cli import (
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    attributes,
+    option,
     output_options,
-    reading_options,
-    require_method,
-    subject_interval_options,
-    templates_option,
-    terms_option,
+    rows_over,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("groups", cls=Command)
@@ -33,24 +28,22 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
     THRESHOLD,
     "eer",
 )
-@far_option
+@shared_options(far=True)
 @option(
     "--task",
     "Verification, or open-set searches at rank 1, by group of the probe.",
     ["verification", "open_set"],
     "verification",
 )
-@templates_option
-@fusion_option
+@shared_options(templates=True, fusion=True)
 @option("--alpha", "Weight of FAR in FDR and GARBE, 0 to 1.", float, 0.5)
-@subject_interval_options
-@cluster_options()
-@name_option
 @output_options(
     "results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups", report=True
 )
-@terms_option
-@reading_options
+@shared_options(
+    interval="Add confidence intervals by subject.  [none]",
+    name=True, terms=True, reading=True, workers=True, checkpoint=True,
+)  # fmt: skip
 def command(data: str, **options: Any) -> None:
     """Evaluate verification or searches of DATA by demographic group.
 
@@ -58,7 +51,6 @@ def command(data: str, **options: Any) -> None:
     group needs for the same rate, and measures of inequality: FDR, GARBE, and ratios of the largest
     rate. Groups with fewer than 30 subjects or expected errors are flagged.
     """
-    require_method(options["interval"])
     with StudyCommand(data, options) as run:
         from bioeval.studies.groups.groups import by_group
 
@@ -79,7 +71,7 @@ def command(data: str, **options: Any) -> None:
             }
             for row in groups
         ]
-        csv = {"groups.csv": as_columns(table)}
+        csv = {"groups.csv": table}
         if pairs:
-            csv["pairs.csv"] = as_columns(pairs)
+            csv["pairs.csv"] = pairs
         run.finish(found, document, csv)

@@ -9,34 +9,25 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from bioeval.base import BioevalError, DataError, IntervalMethod
-from bioeval.cli.arguments import card
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, option, progress_shown
-from bioeval.cli.console import note
-from bioeval.cli.options import (
-    band_option,
-    far_option,
-    frr_option,
-    images_option,
+from bioeval.cli import (
+    Command,
+    StudyCommand,
+    card,
+    checked,
     interval_by_default,
-    interval_options,
-    margin_option,
-    protocol_option,
-    read_scores,
-    reading_options,
-    take_reading,
-    terms_option,
-    thresholds_option,
+    option,
+    shared_options,
 )
-from bioeval.cli.outputs import image_folder, require_images, take_out, write_page
-from bioeval.cli.study_command import checked
+from bioeval.studies.compare.command import margin_option
+from bioeval.studies.worst_pairs.command import image_folder, images_option, require_images
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.scores import Scores
     from bioeval.studies.explain.explain import Explanation
+
 
 # Saved results, beside files of scores.
 _SAVED = (".nc",)
@@ -44,8 +35,8 @@ _SAVED = (".nc",)
 
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@option("--out HTML", "Page to write.", required=True)
-@flag("--force", "Replace HTML if it exists.")
+@option("--out HTML", "Page to write.", required=True, name="report")
+@option("--force", "Replace HTML if it exists.", bool)
 @option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
 @option(
     "--name NAME",
@@ -53,7 +44,7 @@ _SAVED = (".nc",)
     multiple=True,
     name="names",
 )
-@protocol_option
+@shared_options(protocol=True)
 @option(
     "--interval METHOD",
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
@@ -61,8 +52,6 @@ _SAVED = (".nc",)
     "[subject-bootstrap, or wilson for pairs without subjects]",
     [*get_args(IntervalMethod), "none"],
 )
-@interval_options
-@band_option
 @option(
     "--folds N",
     "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
@@ -83,15 +72,11 @@ _SAVED = (".nc",)
     multiple=True,
     name="probes",
 )
-@thresholds_option
-@far_option
-@frr_option
-@terms_option
-@reading_options
-@cluster_options(checkpoint=False)
-def command(
-    data: tuple[str, ...], out: str, force: bool, names: tuple[str, ...], **options: Any
-) -> None:
+@shared_options(
+    thresholds=True, far=True, frr=True, interval=True, band=True,
+    terms=True, reading=True, workers=True,
+)  # fmt: skip
+def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
     DATA are files as `bioeval run` reads them, one per system, or the results.nc that it writes.
@@ -100,7 +85,6 @@ def command(
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    page = take_out(out, force)
     title, terms = options.pop("title"), options.pop("terms")
     images, folder = options.pop("images") or "", options.pop("images_root")
     if (images or folder) and options["worst"] is None and not options["probes"]:
@@ -117,58 +101,48 @@ def command(
     for word, needed in (("--explain", probes), ("--margin", margin is not None)):
         if saved := [file for file in data if needed and Path(file).suffix.lower() in _SAVED]:
             raise click.UsageError(f"{word} needs scores; {saved[0]} holds results")
-    where = {name: options.pop(name) for name in ("workers", "scheduler")}
-    readings = []
-    for file in data:
-        of_file = dict(options)
-        readings.append((take_reading(file, of_file), of_file))
-    with progress_shown() as stages:
+    interval = options.pop("interval")  # the others hold without a method, too
+    with StudyCommand(data[0], options) as run:
         from bioeval.studies.compare.paired_systems import Named
         from bioeval.views.terms import in_terms
 
         found: dict[str, Any] = {}
         named: dict[str, Any] = {}
         rows: dict[str, Any] = {}
-        called_by = _names(data, names)
         read = {}
-        for file, called, (reading, _) in zip(data, called_by, readings, strict=True):
+        readings = [run.reading_of(file) for file in data]
+        called_by = _names(data, names)
+        for file, called, reading in zip(data, called_by, readings, strict=True):
             if Path(file).suffix.lower() in _SAVED:
                 found[called] = _saved(file)
             else:
-                read[called] = found[called] = read_scores(file, reading, stages)
-                read[called].name = called
+                read[called] = found[called] = run.read(file, called, reading=reading)
                 require_images(read[called], images)
                 named[called] = Named.of(read[called]) if len(data) > 1 else None
-        with executor_from_options(where, stages, *read.values()) as place:
-            for called, (_, of_file) in zip(called_by, readings, strict=True):
-                if called in read:
-                    of_file["extra_thresholds"] = ()  # all tasks of a system share their thresholds
-                    results = _evaluated(read[called], of_file, place, stages)
-                    for probe in probes:
-                        stages(f"explaining {probe}")
-                        row = _explained(read[called], probe, results, options["protocol"])
-                        rows[f"{called}, probe {probe}"] = row
-                    found[called] = results
-                found[called] = in_terms(found[called], terms)
-            compared = {}
-            if len(read) == len(data) > 1:
-                names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
-                given = {x: options[x] for x in names if options[x] is not None} | place
-                given["margin"] = margin
-                compared = _compared(read, found, options["protocol"], given, stages)
+        place = run.place(*read.values())
+        for called in called_by:
+            if called in read:
+                # All tasks of a system share their thresholds.
+                given = {**options, "interval": interval, "extra_thresholds": ()}
+                results = _evaluated(read[called], given, place, run.stages)
+                for probe in probes:
+                    run.stages(f"explaining {probe}")
+                    row = _explained(read[called], probe, results, options["protocol"])
+                    rows[f"{called}, probe {probe}"] = row
+                found[called] = results
+            found[called] = in_terms(found[called], terms)
+        compared = {}
+        if len(read) == len(data) > 1:
+            names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
+            given = {x: options[x] for x in names if options[x] is not None} | place
+            given["margin"] = margin
+            compared = _compared(read, found, options["protocol"], given, run.stages)
         said = _doubts(found, named) if len(data) > 1 else []
-        stages(f"writing {page}")
-        left_out = write_page(
-            page,
-            {**found, **compared, **rows},
-            data,
-            title=title,
-            images=images,
-            image_folder=folder,
-        )
-    for line in [*said, *left_out]:
-        note(f"bioeval: warning: {line}")
-    note(f"wrote {page}")
+        shown = {**found, **compared, **rows}
+        about = {"title": title, "images": images, "image_folder": folder}
+        run.output.write_page(shown, data, run.stages, **about)
+        remarks = run.output.remarks
+        remarks[:] = [f"bioeval: warning: {line}" for line in [*said, *remarks]]
 
 
 def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:

@@ -9,16 +9,22 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base import DataError, IntervalMethod
-from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
-from bioeval.cli.command import Command, flag, option
-from bioeval.cli.options import (
+from bioeval.cli import (
+    PROPORTION,
+    RATE,
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    described,
     interval_by_default,
-    interval_options,
+    option,
     output_options,
-    reading_options,
-    seed_option,
+    rows_over,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, described, rows_over, scalars
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,10 +45,10 @@ if TYPE_CHECKING:
     "float32",
 )
 @option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", str, "auto")
-@flag("--no-auc", "Plan without AUC, d' and similar measures.")
+@option("--no-auc", "Plan without AUC, d' and similar measures.", bool)
 @option("--workers N", "Processor cores.", int, 1)
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(reading=True)
 def plan_command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
     """Estimate the comparisons, memory and processor time of an evaluation.
 
@@ -59,7 +65,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         }
         scores = None if data is None else run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.finish(ds, {"file": data, **described(ds, **scalars(ds))})
+        run.finish(ds, {"file": data, **described(ds)})
 
 
 @click.command("sample-size", cls=Command)
@@ -85,9 +91,8 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     float,
     0.92,
 )
-@seed_option("Random seed, for an EER.")
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(seed="Random seed, for an EER.", reading=True)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects, templates and sessions a verification test needs.
 
@@ -102,7 +107,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
         ds = sample_size(scores, **run.options)
         document = {
             "file": pilot,
-            **described(ds, **scalars(ds), plans=rows_over(ds, "templates")),
+            **described(ds, plans=rows_over(ds, "templates")),
         }
         run.finish(ds, document)
 
@@ -151,9 +156,8 @@ def _by_name(text: str) -> dict[str, float]:
     "wilson for pairs without subjects]",
     get_args(IntervalMethod),
 )
-@interval_options
 @output_options("results.nc, summary.json and table.txt")
-@reading_options
+@shared_options(interval=True, reading=True)
 def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 
@@ -194,7 +198,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         ds.attrs["operating_point"] += words
         every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
         events = [
-            {"event": e, **scalars(one), "periods": rows_over(one, "days")}
+            {"event": e, **rows_over(one)[0], "periods": rows_over(one, "days")}
             for e, one in every.items()
         ]
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}

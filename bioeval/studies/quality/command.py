@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, THRESHOLD
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    fusion_option,
-    name_option,
+from bioeval.cli import (
+    NUMBERS,
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    attributes,
+    option,
     output_options,
-    reading_options,
-    templates_option,
-    terms_option,
+    rows_over,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("error-discard", cls=Command)
@@ -38,12 +38,8 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
     "Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
     NUMBERS,
 )
-@templates_option
-@fusion_option
-@name_option
 @output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
-@terms_option
-@reading_options
+@shared_options(templates=True, fusion=True, name=True, terms=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
 
@@ -59,9 +55,8 @@ def command(data: str, **options: Any) -> None:
         curves = {column: rows_over(ds, "fraction") for column, ds in found.items()}
         parts = {x: {**attributes(ds, data), "curve": curves[x]} for x, ds in found.items()}
         rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
-        csv = {"curves.csv": as_columns(rows)}
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
-            found, {"file": data, "qualities": parts}, csv,
+            found, {"file": data, "qualities": parts}, {"curves.csv": rows},
             nodes=lambda column: column.replace("/", "_") or "_",
         )  # fmt: skip

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from bioeval.base import IntervalMethod, __version__
-from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
-from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    interval_options,
-    names_option,
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    card,
+    option,
     output_options,
-    ranks_option,
-    reading_options,
-    require_method,
-    system_names,
+    require_values,
+    shared_options,
     warnings_of,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, require_values, rows_of
 
 if TYPE_CHECKING:
     pass
@@ -32,10 +29,8 @@ if TYPE_CHECKING:
 @output_options(
     "results.nc, summary.json, table.txt and curves.csv",
     "draw mReP and mFR, CMC, and DIR at FAR of all systems",
-    ": rates are fractions",
+    " instead of a table: rates are fractions",
 )
-@names_option
-@reading_options
 @option(
     "--protocol CARD",
     "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
@@ -60,40 +55,33 @@ if TYPE_CHECKING:
     "Definition in the text of the paper, or in the program of its figures.  [the card's]",
     ["paper", "reference"],
 )
-@option(
-    "--thresholds",
-    "Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
-    ThresholdsOption(),
+@shared_options(
+    thresholds="Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]", max_rank=True
 )
-@ranks_option
 @option(
     "--interval METHOD",
     "Add confidence intervals over the identities of the queries; subject-bootstrap "
     "(recommended), and others as for bioeval run.  [none]",
     get_args(IntervalMethod),
 )
-@interval_options
-@cluster_options(checkpoint=False)
-def command(
-    systems: tuple[str, ...], name: tuple[str, ...], open_queries: tuple[str, ...], **options: Any
-) -> None:
+@shared_options(interval=True, names=True, reading=True, workers=True)
+def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
     Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
-    require_method(options["interval"])
     if open_queries and len(open_queries) != len(systems):
         raise click.UsageError(
             f"--open-queries is given {len(open_queries)} times for {len(systems)} systems; "
             "expected a file for each"
         )
     with StudyCommand(systems[0], options) as run:
-        names = system_names(systems, name, run.reading)
+        names = run.names(systems)
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli.run_outputs import curve_columns, task_document
+        from bioeval.cli import curve_rows, task_document
         from bioeval.studies.reid.reid import gom
 
         found = {}
@@ -109,9 +97,9 @@ def command(
         rows = [
             {"system": called, **row}
             for called, ds in found.items()
-            for row in rows_of(curve_columns(ds, "threshold"))
+            for row in curve_rows(ds, "threshold")
         ]
-        csv = {"curves.csv": as_columns(rows)}
+        csv = {"curves.csv": rows}
         document = {
             called: {
                 "file": file,

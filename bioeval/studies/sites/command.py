@@ -8,29 +8,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base import Argument, DataError, MergeError, __version__, renamed, wrapped
-from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
-from bioeval.cli.console import note, put, show_json, terminal_width
-from bioeval.cli.options import (
-    far_option,
-    json_option,
-    markup_options,
-    ranks_option,
-    read_scores,
-    reading_options,
-    report_option,
-    take_reading,
-    terms_option,
+from bioeval.base import Argument, DataError, MergeError, __version__, wrapped
+from bioeval.cli import (
+    NUMBERS,
+    Command,
+    StudyCommand,
+    card,
+    option,
+    option_group,
+    output_options,
+    reword,
+    shared_options,
+    take_out,
 )
-from bioeval.cli.outputs import take_form, take_out, write_page
-from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
     from bioeval.studies.sites.gallery_parts import BestMates
     from bioeval.studies.sites.protocol_tally import Tally
-    from bioeval.views.tables.markup import Form
+
 
 #: Options of a site: what is counted, where it goes, and under which key.
 site_options = option_group(
@@ -41,7 +38,7 @@ site_options = option_group(
         "auto",
     ),
     option("--out FILE", "File to write.", required=True),
-    flag("--force", "Replace FILE if it exists."),
+    option("--force", "Replace FILE if it exists.", bool),
     option("--site NAME", "Name of the site.", str, ""),
     option(
         "--key-file FILE",
@@ -49,9 +46,8 @@ site_options = option_group(
         "public key]",
         name="key",
     ),
-    ranks_option,
-    json_option("Print one JSON document."),
-    reading_options,
+    option("--json", "Print one JSON document.", bool, name="as_json"),
+    shared_options(max_rank=True, reading=True, workers=True, checkpoint=True),
 )
 
 
@@ -74,25 +70,32 @@ def secret(path: str | None) -> bytes | None:
     return found.strip()
 
 
-def show_written(found: Any, place: Path | None, as_json: bool, **about: Any) -> None:
-    """Print what a file holds and discloses about people; `about` is in the document alone."""
-    if as_json:
-        show_json({"file": str(place), **about, "discloses": found.disclosed()})
-        return
-    width = min(terminal_width(), 100)
-    text = wrapped(f"wrote {place}: {repr(found).strip('<>')}", width, hang=2)
-    text += ["", "It holds no template and no name. It discloses:"]
-    listed = [x for line in found.disclosed() for x in wrapped(f"  - {line}", width, hang=4)]
-    put("\n".join([*text, *listed]))
-    put("\n")
+class Disclosures:
+    """What a file holds and discloses about people, for rich to print."""
+
+    def __init__(self, found: Any, place: Path | None):
+        self.place, self._found = place, found
+
+    def document(self, **about: Any) -> dict[str, Any]:
+        """Return what is printed, as a document."""
+        return {"file": str(self.place), **about, "discloses": self._found.disclosed()}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        width, found = min(options.max_width, 100), self._found
+        text = wrapped(f"wrote {self.place}: {repr(found).strip('<>')}", width, hang=2)
+        text += ["", "It holds no template and no name. It discloses:"]
+        for line in found.disclosed():
+            text += wrapped(f"  - {line}", width, hang=4)
+        yield Text("\n".join(text), overflow="ignore", no_wrap=True)
 
 
 @click.command("best-mates", cls=Command)
 @click.argument("data")
 @site_options
-@cluster_options()
 def best_mates_command(
-    data: str, out: str, force: bool, site: str, key: str | None, as_json: bool, **options: Any
+    data: str, out: str, force: bool, site: str, key: str | None, **options: Any
 ) -> None:
     """Find the nearest mate of each probe in DATA, one part of a gallery.
 
@@ -101,21 +104,21 @@ def best_mates_command(
     at each site.
     """
     place = take_out(out, force, (data,))
-    reading = take_reading(data, options)
-    options["protocol"] = card(options["protocol"])
-    with progress_shown() as stages:
+    with StudyCommand(data, options) as run:
         from bioeval.scores import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
-        stages(f"reading {data}")
-        scores = load(data, **reading)
-        stages("finding mates")
-        given = {**options, "site": site, "key": secret(key)}
-        with executor_from_options(given, stages) as where:
-            found = best_mates(scores, **given, **where, progress=stages.counting)
-        stages(f"writing {place}")
+        run.options["protocol"] = card(run.options["protocol"])
+        run.stages(f"reading {data}")
+        scores = load(data, **run.reading)
+        run.stages("finding mates")
+        where = run.place()
+        given = {**run.options, "site": site, "key": secret(key)}
+        found = best_mates(scores, **given, **where, progress=run.stages.counting)
+        run.stages(f"writing {place}")
         found.save(place)
-    show_written(found, place, as_json, protocol=found.protocol)
+        written = Disclosures(found, place)
+        run.save(written.document(protocol=found.protocol), None, written)
 
 
 _OF_SHARING = ("salt", "min_count")
@@ -125,21 +128,23 @@ _OF_SHARING = ("salt", "min_count")
 @click.argument("data")
 @site_options
 @option("--name NAME", "Name of the system; tallies of the same name merge.  [the file's name]")
-@option(
-    "--thresholds",
-    "Thresholds, or a file with one threshold per line; the same at all sites.  [the card's]",
-    ThresholdsOption(),
+@shared_options(
+    thresholds="Thresholds, or a file with one threshold per line; the same at all sites.  "
+    "[the card's]",
+    far=True,
 )
-@far_option
 @option("--normalize LOW,HIGH", "GOM: distances that are scaled to 0 and 1.", NUMBERS)
-@flag(
+@option(
     "--points",
     "Keep impostor scores around operating points, so that a merged tally has exact "
     "operating points.",
+    bool,
 )
 @option("--mates FILE", "Merged file of bioeval best-mates, if DATA is one part of a gallery.")
-@flag("--fold", "Write counts by threshold and rank instead of facts per probe: a small file.")
-@flag("--share", "Write counts only, to share: no score, no name, no small count.")
+@option(
+    "--fold", "Write counts by threshold and rank instead of facts per probe: a small file.", bool
+)
+@option("--share", "Write counts only, to share: no score, no name, no small count.", bool)
 @option(
     "--salt-file FILE",
     "With --share: hash the digests of subjects and probes with this secret.  [omit them]",
@@ -151,7 +156,6 @@ _OF_SHARING = ("salt", "min_count")
     "out none.  [5]",
     click.IntRange(0),
 )
-@cluster_options()
 def tally_command(
     data: str,
     protocol: str,
@@ -160,7 +164,6 @@ def tally_command(
     mates: str | None,
     fold: bool,
     share: bool,
-    as_json: bool,
     name: str | None,
     **options: Any,
 ) -> None:
@@ -175,30 +178,31 @@ def tally_command(
         raise click.UsageError("--salt-file and --min-count belong to --share")
     sharing["salt"] = secret(sharing.get("salt"))
     max_rank, thresholds = options["max_rank"], options["thresholds"]
-    reading = take_reading(data, options)
-    protocol = card(protocol)
-    options["key"] = secret(options["key"])
-    if isinstance(thresholds, int) and (share or fold):
-        raise DataError(f"{Argument('thresholds')} is a number; a fixed grid is a list or a file")
-    with progress_shown() as stages:
+    with StudyCommand(data, options) as run:
+        protocol = card(protocol)
+        run.options["key"] = secret(options["key"])
+        if isinstance(thresholds, int) and (share or fold):
+            raise DataError(
+                f"{Argument('thresholds')} is a number; a fixed grid is a list or a file"
+            )
         from bioeval.studies.sites.gallery_parts import BestMates
         from bioeval.studies.sites.tally import tally
 
         if mates is not None:
-            options["mates"] = BestMates.load(mates)
-        scores = read_scores(data, reading, stages)
-        scores.name = name or scores.name
-        stages("counting")
-        with executor_from_options(options, stages, scores) as where:
-            found = tally(scores, protocol, **options, **where, progress=stages.counting)
+            run.options["mates"] = BestMates.load(mates)
+        scores = run.read(name=name or None)
+        run.place(scores)
+        found = run.count(tally, scores, protocol, **run.options)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:
             found = found.share(thresholds, **grid, **sharing)
         elif fold:
             found = found.folded(thresholds, **grid)
-        stages(f"writing {place}")
+        run.stages(f"writing {place}")
         found.save(place)
-    show_written(found, place, as_json, protocol=found.protocol, tasks=list(found.parts))
+        written = Disclosures(found, place)
+        document = written.document(protocol=found.protocol, tasks=list(found.parts))
+        run.save(document, None, written)
 
 
 T = TypeVar("T")
@@ -206,23 +210,21 @@ T = TypeVar("T")
 
 @click.command("merge", cls=Command)
 @click.argument("files", nargs=-1, required=True, metavar="A [B ...]")
-@flag(
-    "--union-of-galleries", "The tallies have the same probes, each against one part of a gallery."
+@option(
+    "--union-of-galleries",
+    "The tallies have the same probes, each against one part of a gallery.",
+    bool,
 )
-@flag("--same-system", "The tallies belong to one system, although its names differ.")
+@option("--same-system", "The tallies belong to one system, although its names differ.", bool)
 @option("--out FILE", "Also write the merged file.")
-@report_option
-@flag("--force", "Replace FILE and HTML if they exist.")
-@terms_option
-@json_option("Print one JSON document instead of a table.")
-@markup_options
+@option("--force", "Replace FILE and HTML if they exist.", bool)
+@output_options(report=True)
+@shared_options(terms=True)
 def merge_command(
     files: tuple[str, ...],
     union_of_galleries: bool,
     same_system: bool,
     out: str | None,
-    report: str | None,
-    force: bool,
     terms: str,
     **options: Any,
 ) -> None:
@@ -231,32 +233,32 @@ def merge_command(
     A single tally is printed as it is. Tallies are refused if their systems have different names,
     if they share a probe, or if they were counted in different ways.
     """
-    as_json, markup = take_form(options)
-    place = None if out is None else take_out(out, force, files)
-    page = None if report is None else take_out(report, force)
-    with progress_shown():
+    place = None if out is None else take_out(out, options["force"], files)
+    with StudyCommand(files[0], options, reads=False) as run:
         from bioeval.studies.sites.gallery_parts import BestMates
 
         found = _merged(files, union_of_galleries, same_system)
-        if page is not None:
+        if run.output.page is not None:
             if isinstance(found, BestMates):
                 raise click.UsageError("--report is of tallies; these are mates")
-            write_page(page, found.tree(), files)
+            run.output.write_page(found.tree(), files, run.stages)
         if place is not None:
             found.save(place)
-    if isinstance(found, BestMates):
-        if place is None:
+        elif isinstance(found, BestMates):
             raise click.UsageError("mates are merged into a file; give --out FILE")
-        show_written(found, place, as_json)
-        return
-    if found.part is not None and found.part.missing:
-        if place is None:
+        elif found.part is not None and found.part.missing:
             found.part.require_complete()
-        show_written(found, place, as_json)
-        return
-    _show_rates(found, files, terms, as_json, markup)
-    for written in filter(None, (place, page)):
-        note(f"wrote {written}")
+        if isinstance(found, BestMates) or (found.part is not None and found.part.missing):
+            written = Disclosures(found, place)
+            run.save(written.document(), None, written)
+            return
+        from bioeval.views.tables.registry import table_of
+        from bioeval.views.terms import in_terms
+
+        document = _document(found, files) if run.output.documented else {}
+        run.save(document, None, table_of(in_terms(found.tree(), terms), reword))
+        if place is not None:
+            run.output.remarks.append(f"wrote {place}")
 
 
 def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | BestMates:
@@ -289,30 +291,19 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
     return found
 
 
-def _show_rates(
-    found: Tally, files: tuple[str, ...], terms: str, as_json: bool, markup: Form | None
-) -> None:
-    """Print the results of a tally as a table or as a document."""
-    from bioeval.cli.run_outputs import task_document
+def _document(found: Tally, files: tuple[str, ...]) -> dict[str, Any]:
+    """Return the results of a tally as a document."""
+    from bioeval.cli import task_document
     from bioeval.views.tables import warnings
-    from bioeval.views.tables.registry import table_of
-    from bioeval.views.terms import in_terms
 
-    tree, named = found.tree(), naming()
-    if as_json:
-        tasks = {node: found.dataset(node) for node in found.parts}
-        show_json(
-            {
-                "bioeval": __version__,
-                "files": list(files),
-                "protocol": found.protocol,
-                "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
-                "warnings": [
-                    {"message": renamed(text, named), "tasks": paths}
-                    for text, paths in warnings(tasks).items()
-                ],
-                "discloses": found.disclosed(),
-            }
-        )
-        return
-    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)), markup)
+    tasks = {node: found.dataset(node) for node in found.parts}
+    return {
+        "bioeval": __version__,
+        "files": list(files),
+        "protocol": found.protocol,
+        "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
+        "warnings": [
+            {"message": reword(text), "tasks": paths} for text, paths in warnings(tasks).items()
+        ],
+        "discloses": found.disclosed(),
+    }

@@ -8,28 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import Argument, DataError
-from bioeval.cli.arguments import TARGET
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, option, progress_shown, reword
-from bioeval.cli.options import (
-    assure_options,
-    fusion_option,
-    interval_options,
-    name_option,
-    output_options,
-    read_system,
-    reading_options,
-    require_assure,
-    take_reading,
-    templates_option,
-    terms_option,
-)
-from bioeval.cli.outputs import Output, fold_rows
-from bioeval.cli.study_command import (
+from bioeval.cli import (
+    TARGET,
+    Command,
     StudyCommand,
     attributes,
+    option,
+    output_options,
     require_values,
+    reword,
     rows_over,
+    shared_options,
     with_doubts,
 )
 
@@ -38,7 +27,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.scores import Scores
 
 
@@ -56,29 +45,25 @@ if TYPE_CHECKING:
     "--folds N", "Number of folds of subjects.  [10, or the folds of the pairs]", click.IntRange(2)
 )
 @option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
-@assure_options("Choose a threshold")
-@flag("--new-gallery", "With --assure: hold for other galleries too.")
+@shared_options(assure="Choose a threshold")
+@option("--new-gallery", "With --assure: hold for other galleries too.", bool)
 @option("--at T", "With --claim: threshold that was fixed beforehand.", float, name="threshold")
 @option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
-@flag(
+@option(
     "--extrapolate",
     "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
+    bool,
 )
-@templates_option
-@fusion_option
+@shared_options(templates=True, fusion=True)
 @option(
     "--rank-unit",
     "With --task open_set: rank templates, or subjects by their fused score.",
     ["template", "subject"],
     "template",
 )
-@interval_options
-@cluster_options()
-@name_option
 @output_options("results.nc, summary.json, table.txt and a plot", report=True)
-@terms_option
-@reading_options
-def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
+@shared_options(interval=True, name=True, terms=True, reading=True, workers=True, checkpoint=True)
+def command(data: str, target: str, terms: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
@@ -94,46 +79,41 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       fixed=T          the threshold T itself
     """
     if options["threshold"] is not None or options["claim"] is not None:
-        _check_claim(data, {**options, "name": name, "terms": terms})
+        _check_claim(data, {**options, "terms": terms})
         return
-    require_assure(options)
     del options["threshold"], options["claim"]
-    output, extrapolate = Output.take(options), options.pop("extrapolate")
-    if extrapolate:
-        _require_far(target, options["task"])
-    files_read = [data, options.get("second")]
-    reading = take_reading(data, options)
-    with progress_shown() as stages:
+    extrapolate, files_read = options.pop("extrapolate"), [data, options.get("second")]
+    with StudyCommand(data, options) as run:
+        if extrapolate:
+            _require_far(target, run.options["task"])
         import xarray as xr
 
         from bioeval.studies.thresholds.threshold_study import study_threshold
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
-        scores = read_system(data, name, reading, stages)
-        stages("counting")
-        with executor_from_options(options, stages, scores) as place:
-            place["progress"] = stages.counting
-            study = study_threshold(scores, target, **options, **place)
-        tree = with_doubts(xr.DataTree(study), scores, "auto", stages)
+        scores = run.read()
+        run.stages("counting")
+        run.place(scores)
+        study = run.count(study_threshold, scores, target, **run.options)
+        tree = with_doubts(xr.DataTree(study), scores, "auto", run.stages)
         study = tree.to_dataset()
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
-        document = {**attributes(study, data), "folds": fold_rows(study)}
+        document = {**attributes(study, data), "folds": rows_over(study, "repeat", "fold")}
         shown = in_terms(study, terms)
         table: Any = table_of(shown, reword)
         results: Any = study
         drawn = [shown]
         if extrapolate:
             table, document["extrapolated"], model = _extrapolated(
-                table, scores, target, options, stages
+                table, scores, target, run.options, run.stages
             )
             results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
             drawn.append(in_terms(model, terms))
-        files = output.save(document, results, table, stages, drawn=drawn)
-        if output.page is not None:
-            results = _with_curves(results, scores, options, stages.counting)
-            output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
-    output.show(table, document, files)
+        run.save(document, results, table, drawn=drawn)
+        if run.output.page is not None:
+            results = _with_curves(results, scores, run.options, run.stages.counting)
+            run.output.write_page({scores.name: in_terms(results, terms)}, files_read, run.stages)
 
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:

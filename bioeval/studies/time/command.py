@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from bioeval.base import Bootstrap
-from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS, card
-from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    interval_options,
+from bioeval.cli import (
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Command,
+    StudyCommand,
+    Typed,
+    card,
+    described,
+    option,
     output_options,
-    reading_options,
-    require_method,
-    templates_option,
-    terms_option,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, described, rows_of, scalars
+
+
+def _bins(text: str) -> int | str | list[str]:
+    if text.isdecimal():
+        return int(text)
+    return text.split(",") if "," in text else text
+
+
+BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 
 
 @click.command("over-time", cls=Command)
@@ -38,18 +46,17 @@ from bioeval.cli.study_command import StudyCommand, described, rows_of, scalars
 )
 @option("--ages", "Also evaluate by age of the template: number of bins, or edges in days.", BINS)
 @option("--ranks", "Ranks of DIR and CMS.", WHOLE_NUMBERS, "1")
-@templates_option
+@shared_options(templates=True)
 @option(
     "--reid CARD",
     "Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as gom-market1501.",
 )
 @option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
-@option("--interval", "Add confidence intervals of FRR, DIR and CMS.  [none]", get_args(Bootstrap))
-@interval_options
-@cluster_options()
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")
-@terms_option
-@reading_options
+@shared_options(
+    interval="Add confidence intervals of FRR, DIR and CMS.  [none]",
+    terms=True, reading=True, workers=True, checkpoint=True,
+)  # fmt: skip
 def command(data: str, ages: Any, **options: Any) -> None:
     """Evaluate DATA over the time at which probes were seen.
 
@@ -57,25 +64,22 @@ def command(data: str, ages: Any, **options: Any) -> None:
     < withdrawn_at, which are metadata of the gallery and the probes, numbers or dates. A missing
     time sets no limit.
     """
-    if ages is None:
-        require_method(options["interval"])
+    if ages is not None and options["interval"] is None:
+        del options["interval"]  # the confidence is that of the ages
     if options["reid"] is not None:
         options["reid"] = card(options["reid"])
     with StudyCommand(data, options) as run:
-        from bioeval.studies.time.over_time import ageing, columns, over_time
+        from bioeval.studies.time.over_time import ageing, over_time, rows
 
         scores = run.read()
         found = {"over_time": run.count(over_time, scores, **run.options)}
         if ages is not None:
-            if run.place.get("checkpoint"):  # each folder belongs to one evaluation
-                run.place["checkpoint"] = os.path.join(run.place["checkpoint"], "ageing")
+            if checkpoint := run.place().get("checkpoint"):  # each folder is of one evaluation
+                run.place()["checkpoint"] = os.path.join(checkpoint, "ageing")
             shared = ("threshold", "confidence", "replicates", "random_state")
             given = {name: run.options[name] for name in shared}
             found["ageing"] = run.count(ageing, scores, ages, **given)
-        tables = {name: columns(ds) for name, ds in found.items()}
-        parts = {
-            name: described(ds, **scalars(ds), bins=rows_of(tables[name]))
-            for name, ds in found.items()
-        }
+        tables = {name: rows(ds) for name, ds in found.items()}
+        parts = {name: described(ds, bins=tables[name]) for name, ds in found.items()}
         csv = {f"{name.replace('_', '-')}.csv": table for name, table in tables.items()}
         run.finish(found, {"file": data, **parts}, csv, apart=True)

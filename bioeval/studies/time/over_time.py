@@ -613,8 +613,8 @@ def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndar
     return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
 
 
-def columns(ds: xr.Dataset) -> dict[str, list[Any]]:
-    """Return the values of each bin as columns, one for each rank; dates are text."""
+def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
+    """Return the values of each bin, of each rank under its own name; dates are text."""
     over = "time" if "time" in ds.dims else "age"
     found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
     for name, values in ds.data_vars.items():
@@ -623,7 +623,7 @@ def columns(ds: xr.Dataset) -> dict[str, list[Any]]:
         elif values.dims == (over, "rank"):
             for rank in ds["rank"].values.tolist():
                 found[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
-    return found
+    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
 
 def _plain_times(values: np.ndarray) -> list[Any]:
@@ -655,9 +655,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     }
     yield Sentence(Terms(own, rates))
     yield Sentence()
-    starts = next(iter(columns(ds).values()))
+    starts = [next(iter(row.values())) for row in rows(ds)]
     dates = any(isinstance(x, str) for x in starts)
-    table = {"from": list(starts) if dates else in_one_precision(starts, 6)}
+    table = {"from": starts if dates else in_one_precision(starts, 6)}
     counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
     for name, head in {**counts, "genuine_attempts": "genuine"}.items():
         digits = "," if ds[name].dtype.kind == "i" else ",.1f"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import __version__
-from bioeval.cli.arguments import FRAMES
-from bioeval.cli.command import Command, flag, option, progress_shown
-from bioeval.cli.options import output_options
-from bioeval.cli.outputs import Output, write_csv, write_results
-from bioeval.cli.study_command import columns_over, rows_of, scalars
+from bioeval.cli import Command, StudyCommand, Typed, option, output_options, rows_over
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+def _frames(text: str) -> tuple[str, int]:
+    """Return the name of a sequence, empty for all sequences, and its number of frames."""
+    name, _, number = text.rpartition("=")
+    if not (number.isascii() and number.isdecimal() and len(number) <= 18 and int(number)):
+        raise ValueError
+    return name, int(number)
 
 
 @click.command("tracking", cls=Command)
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     "--frames N|NAME=N",
     "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
     "[from seqinfo.ini, else the frames with rows]",
-    FRAMES,
+    Typed("n", _frames, "a whole number from 1 up, or NAME=N"),
     multiple=True,
 )
 @option(
@@ -65,11 +70,11 @@ if TYPE_CHECKING:
     str,
     "motchallenge",
 )
-@flag("--targets", "List every target.")
+@option("--targets", "List every target.", bool)
 @output_options(
     "results.nc, summary.json, table.txt, hota.csv and targets.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
-    ": rates are fractions",
+    " instead of a table: rates are fractions",
 )
 def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     """Evaluate the tracks of RESULT against the ground truth TRUTH.
@@ -79,22 +84,30 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results have
     <sequence>.txt. Counts are added over sequences.
     """
-    output = Output.take(options)
     options["frames"] = _lengths(options["frames"])
     from bioeval.studies.tracking.tables import TrackingTable
     from bioeval.studies.tracking.tracking import tracking
 
-    with progress_shown() as stages:
+    with StudyCommand(truth, options, reads=False) as run:
         dataset = tracking(
             truth,
             result,
-            **options,
-            timeline=output.plots,
-            progress=lambda name: stages(f"matching {name or truth}"),
+            **run.options,
+            timeline=run.output.plots,
+            progress=lambda name: run.stages(f"matching {name or truth}"),
         )
-        document = _document(dataset, truth, result)
-        files = output.write(document, lambda folder: _write(dataset, folder), stages)
-    output.show(TrackingTable(dataset, targets), document, files)
+        files = {
+            "localisation_threshold": "hota.csv",
+            "target": "targets.csv",
+            "sequence": "sequences.csv",
+            "spell": "segments.csv",
+        }
+        run.save(
+            _document(dataset, truth, result), dataset, TrackingTable(dataset, True),
+            shown=TrackingTable(dataset, targets),
+            csv={files[dim]: _columns(dataset, dim) for dim in files if dim in dataset.dims},
+            drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
+        )  # fmt: skip
 
 
 def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
@@ -117,38 +130,28 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     warnings = str(attrs.pop("warnings")).splitlines()
     attrs.pop("bioeval_version")
     document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
-    document |= scalars(dataset)
+    document |= rows_over(dataset)[0]
     if "sequence" in dataset:
-        document["sequences"] = rows_of(_columns(dataset, "sequence"))
-    document["hota_table"] = rows_of(_columns(dataset, "localisation_threshold"))
-    document["targets_table"] = rows_of(_columns(dataset, "target"))
+        document["sequences"] = _rows(dataset, "sequence")
+    document["hota_table"] = _rows(dataset, "localisation_threshold")
+    document["targets_table"] = _rows(dataset, "target")
     document["warnings"] = warnings
     return document
 
 
-def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
+def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list[Any]]:
     """Return the variables along a dimension, by the short names of their rates."""
+    labels = {dim: dataset[dim]} if dim in dataset.coords else {}
+    over = {str(k): v for k, v in dataset.data_vars.items() if v.dims == (dim,)}
     return {
-        name.removeprefix("sequence_").removesuffix("_by_threshold"): values
-        for name, values in columns_over(dataset, dim).items()
+        name.removeprefix("sequence_").removesuffix("_by_threshold"): values.values.tolist()
+        for name, values in (labels | over).items()
     }
 
 
-def _write(dataset: xr.Dataset, folder: Path) -> None:
-    """Write the dataset, the table with all targets, and each target's row, into a folder."""
-    from bioeval.studies.tracking.tables import TrackingTable
-
-    write_results(folder, dataset, TrackingTable(dataset, True))
-    files = {
-        "localisation_threshold": "hota.csv",
-        "target": "targets.csv",
-        "sequence": "sequences.csv",
-        "spell": "segments.csv",
-    }
-    for dim in (dim for dim in files if dim in dataset.dims):
-        write_csv(folder / files[dim], _columns(dataset, dim))
-    if "spell" in dataset.dims:
-        _draw(dataset, folder)
+def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    columns = _columns(dataset, dim)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:

@@ -8,16 +8,50 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.command import option
-from bioeval.cli.options import images_option
-from bioeval.cli.outputs import MoreOutputs, Output, image_folder, require_images
+from bioeval.base.errors import DataError
+from bioeval.cli import MoreOutputs, Output, option, option_group
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
+    from bioeval.cli import Stages
     from bioeval.protocol import Protocol
     from bioeval.scores import Scores
+
+
+images_option = option_group(
+    option(
+        "--images NAME",
+        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
+        "explained rows. The faces of `bioeval example faces` are shown without it.",
+    ),
+    option(
+        "--images-root DIR",
+        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
+    ),
+)
+
+
+def require_images(scores: Scores, column: str) -> None:
+    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
+
+    Before anything is computed.
+    """
+    from bioeval.scores.matrix import are_pairs
+
+    if not column or are_pairs(scores):
+        return
+    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
+    if column not in names:
+        have = f"it has {', '.join(names)}" if names else "it has none"
+        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
+
+
+def image_folder(given: str | None, data: str) -> Path:
+    """Return the folder of image files: the one given, or that of the data."""
+    if given is not None and not Path(given).is_dir():
+        raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
+    return Path(data).parent if given is None else Path(given)
 
 
 class ListedPairs(MoreOutputs):
@@ -80,11 +114,12 @@ class ListedPairs(MoreOutputs):
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
-        from bioeval.cli.study_command import rows_of
+        return {
+            name: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+            for name, table in self._columns().items()
+        }
 
-        return {name: rows_of(columns) for name, columns in self._columns().items()}
-
-    def columns(self) -> dict[str, dict[str, list[Any]]]:
+    def tables(self) -> dict[str, Any]:
         """Return the columns of the CSV files of pairs and of suspect templates."""
         return {f"{name}.csv": columns for name, columns in self._columns().items()}
 

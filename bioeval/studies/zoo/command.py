@@ -6,19 +6,16 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    fusion_option,
-    name_option,
+from bioeval.cli import (
+    THRESHOLD,
+    Command,
+    StudyCommand,
+    attributes,
+    option,
     output_options,
-    reading_options,
-    seed_option,
-    templates_option,
-    terms_option,
+    rows_over,
+    shared_options,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("zoo", cls=Command)
@@ -29,20 +26,18 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
     THRESHOLD,
     "eer",
 )
-@templates_option
-@fusion_option
+@shared_options(templates=True, fusion=True)
 @option(
     "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
 )
 @option("--permutations N", "Number of permutations of the tests.", click.IntRange(1), 2000)
-@seed_option("Random seed of the halves and permutations.")
-@cluster_options()
-@name_option
 @output_options(
     "results.nc, summary.json, table.txt and subjects.csv", "draw the plots", report=True
 )
-@terms_option
-@reading_options
+@shared_options(
+    seed="Random seed of the halves and permutations.",
+    name=True, terms=True, reading=True, workers=True, checkpoint=True,
+)  # fmt: skip
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
@@ -62,4 +57,4 @@ def command(data: str, **options: Any) -> None:
             for row in rows_over(found, "animal")
         }
         document = {**attributes(found, data), "animals": animals, "subjects": subjects}
-        run.finish(found, document, {"subjects.csv": as_columns(subjects)})
+        run.finish(found, document, {"subjects.csv": subjects})
