@@ -124,8 +124,6 @@ class Study:
     #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
     #: layout, by a column of their metadata.
     columns: Mapping[str, str] = field(default_factory=dict)
-    #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
-    shortcuts: tuple[str, ...] = ()
     stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
@@ -145,7 +143,6 @@ class Study:
             offer.home = f"{package}.{offer.home}"
         self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
         self.formats = tuple(f"{package}.{home}" for home in self.formats)
-        self.shortcuts = tuple(f"{package}.{home}" for home in self.shortcuts)
         for field_name in BY_NAME:
             homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
             setattr(self, field_name, homes)

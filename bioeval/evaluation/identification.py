@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -313,9 +314,10 @@ def _identify(
     progress: Progress | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
+    plan = partial(planner.identification, task, drawn)
     if drawn is not None:
-        return drawn.identification(planner, task, limits, progress), None
-    job, options = planner.identification(task)
+        return drawn.identification(plan, limits, progress), None
+    job, options = plan()
     reader = planner.reader
     (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,19 +17,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
 from bioeval.tallies.thresholds import require_values
-
-Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
-
-
-def with_last_rank(task: Searches, given: int | None, gallery: int, section: str) -> Searches:
-    """Return a task of a card's section with the last rank that is given, or that of the card.
-
-    The card's own is checked here, by its place; `gallery` is the number of templates.
-    """
-    if given is not None:
-        return replace(task, max_rank=given)
-    check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
-    return task
 
 
 def runner_of(scores: Any) -> Any:

@@ -13,8 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.evaluate import scalars_of
-from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
+from bioeval.evaluation.plan import compared, resolve_card
 from bioeval.protocol.card import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind
@@ -38,6 +37,7 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
 from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.threshold_search import Attempts
 
 
 @leaves_out_attacks
@@ -445,16 +445,12 @@ def kind_finding(
         message = f"{PLURALS[scores.kind]}; not checked without both classes"
         return Finding("kind", "ok", message)
     genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
-    both = np.concatenate([genuine, impostor])
-    flags = np.arange(len(both)) < len(genuine)
-    options = EvaluationOptions.parse(auc=False, far_targets=())
-    nodes, _ = scalars_of(Scores.from_pairs(both, flags), "auto", options)
-    eer = float(nodes["verification/single"].variables["eer"][1])
+    eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     severity, message, remedy = judge_kind(
         eer, scores.kind, people, diagonal=diagonal, origin=scores._origin
     )
-    count = len(both) if eer > 0.5 else 0
+    count = len(genuine) + len(impostor) if eer > 0.5 else 0
     return Finding("kind", severity, message, count, "", remedy)
 
 

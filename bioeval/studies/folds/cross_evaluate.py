@@ -28,13 +28,6 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.splits import (
-    PairSides,
-    ReducedGalleries,
-    SplitPlan,
-    SplitSides,
-    plan_of_scores,
-)
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -71,6 +64,13 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
+from bioeval.studies.folds.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import PlainTies, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets

@@ -13,17 +13,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_callable
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
-from bioeval.base.progress import report, reporter, stage
+from bioeval.base.progress import report, reporter, stage, ticker
 from bioeval.base.study import hooks
-from bioeval.evaluation.splits import (
-    PairSides,
-    Split,
-    SplitPlan,
-    SplitSides,
-    plan_of,
-    plan_of_scores,
-)
-from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
 from bioeval.results.dataset import rate
@@ -42,6 +33,14 @@ from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
+from bioeval.studies.folds.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.fold_counts import FoldSweep, Subset
 from bioeval.tallies.judged import (

@@ -18,11 +18,6 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
 from bioeval.base.variables import OPEN_SET
-from bioeval.evaluation.splits import (
-    ReducedGalleries,
-    SplitSides,
-    require_square,
-)
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
@@ -36,6 +31,11 @@ from bioeval.stats.options import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
+from bioeval.studies.folds.splits import (
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+)
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import (
     PLAIN_TIES,

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState
-from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.evaluation.task_plan import TaskPlan
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
 from bioeval.results.identification import (
@@ -63,24 +63,24 @@ class RandomGalleries:
 
     def identification(
         self,
-        planner: TaskPlanner,
-        task: OpenSet | ClosedSet,
+        plan: Callable[[], TaskPlan],
         limits: IntervalOptions | None,
         progress: Progress | None,
     ) -> xr.Dataset:
         """Evaluate open-set or closed-set identification."""
         if limits is not None:
             refuse_interval(limits.method)
-        plan = planner.identification(task, self)
+        job, options = plan()
         if self.drawn.repeats:
-            return self._sampled(plan, progress)
-        (tally,) = run_jobs(planner.reader, [plan.job], progress)
-        make = open_set_expected if isinstance(task, OpenSet) else closed_set_expected
-        return make(tally, **plan.options)
+            return self._sampled(job, options, progress)
+        (tally,) = run_jobs(job.reader, [job], progress)
+        make = open_set_expected if "impostors" in options else closed_set_expected
+        return make(tally, **options)
 
-    def _sampled(self, plan: TaskPlan, progress: Progress | None) -> xr.Dataset:
+    def _sampled(
+        self, job: GalleryJob, options: dict[str, Any], progress: Progress | None
+    ) -> xr.Dataset:
         """Evaluate identification in a sample of galleries, at the ranks of the exact mean."""
-        job, options = plan.job, dict(plan.options)
         note = options.pop("note")
         options |= {"max_rank": job.ranks, "ties": job.ties}
         make: Callable[..., xr.Dataset] = closed_set_dataset

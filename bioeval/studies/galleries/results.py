@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
     ClosedSetCounts,
@@ -326,6 +326,6 @@ def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:
 
 def with_intervals(
     dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
-) -> xr.Dataset:
-    """Return the result with a warning that it has no confidence intervals."""
-    return noted(dataset, "means over drawn galleries have no confidence intervals")
+) -> str:
+    """Return why the result has no confidence intervals."""
+    return "means over drawn galleries have no confidence intervals"

@@ -21,12 +21,12 @@ from bioeval.base.errors import (
     escaped,
     require_choice,
 )
+from bioeval.base.progress import ticker
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.identification import open_set
-from bioeval.evaluation.ticker import ticker
 from bioeval.results.blocks import (
     Block,
     DataHeader,

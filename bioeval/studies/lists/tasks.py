@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
-from bioeval.evaluation.task_plan import with_last_rank
+from bioeval.evaluation.plan import EvaluationOptions
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet
@@ -38,7 +37,7 @@ def evaluate(
     tasks = set(card.tasks)
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()
-    refuse_unused(card, options)
+    options.refuse_unused(card)
     found: dict[str, xr.Dataset] = {}
     if card.reid is not None:
         found["reid"] = _reid_of_lists(scores, card, options)
@@ -52,7 +51,7 @@ def evaluate(
         if card.open_set.gallery != "all":
             scores._require_matrix()
         place = f"{card.name}: [open_set]"
-        task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
+        task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
         own = card.thresholds.requested() if options.thresholds is None else options.thresholds
         found["open_set"] = open_set(scores, task, own, check_far_targets(targets))

@@ -20,9 +20,9 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
+from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
@@ -246,7 +246,7 @@ def reid(
     if are_lists(scores):
         if taus is not None:
             refuse_thresholds()
-        lists = runner_of(scores)
+        lists = offered("runners", scores.layout)
         result, measures = lists.reid_of_lists(
             scores, rules, max_rank=max_rank, per_query=per_query
         )
@@ -504,7 +504,7 @@ def lists_gom(
     of_card = (given or {}).get("max_rank") is None
     place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
-    result = runner_of(scores).gom_of_lists(scores, rules, options, grid, scale)
+    result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result
 

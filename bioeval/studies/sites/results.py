@@ -12,7 +12,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
-from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.identification import (
     ClosedSetCounts,
@@ -387,6 +387,6 @@ def scalars(tally: Folded, node: str, options: dict[str, Any]) -> Scalars:
 
 def with_intervals(
     dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
-) -> xr.Dataset:
-    """Return the result with a warning that it has no confidence intervals."""
-    return noted(dataset, "counts that are folded on a grid have no confidence intervals")
+) -> str:
+    """Return why the result has no confidence intervals."""
+    return "counts that are folded on a grid have no confidence intervals"

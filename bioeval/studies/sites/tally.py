@@ -14,7 +14,7 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.task_counts import TaskCounts, with_notes
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -27,7 +27,7 @@ from bioeval.studies.sites.gallery_parts import (
     share_mates,
     union_digest,
 )
-from bioeval.studies.sites.protocol_tally import Tally
+from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock

@@ -10,9 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
-from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
-from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
@@ -21,12 +19,14 @@ from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores.arrays import as_index, named_sides
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
     partition_attrs,
     summaries_tree,
 )
+from bioeval.studies.summaries.summary import scalars_of
 from bioeval.tallies.selections import (
     IndexSet,
 )

@@ -19,7 +19,6 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
@@ -69,6 +68,7 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
+from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
