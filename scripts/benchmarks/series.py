@@ -19,6 +19,7 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
 from bioeval.evaluation.evaluate import evaluate
+from bioeval.studies.summaries.summary import summary
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.studies.sites.tally import tally
