@@ -17,14 +17,14 @@ from bioeval.base.errors import (
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__
-from bioeval.evaluation.evaluate import evaluate as evaluate
+from bioeval.evaluation.all_tasks import evaluate as evaluate
 from bioeval.evaluation.identification import (
     closed_set as closed_set,
     open_set as open_set,
     ranks as ranks,
 )
 from bioeval.evaluation.rates_at import at as at
-from bioeval.evaluation.verification import verification as verification
+from bioeval.evaluation.verification_task import verification as verification
 from bioeval.protocol import Protocol as Protocol
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.image_names import parse_names as parse_names

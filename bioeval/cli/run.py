@@ -355,7 +355,7 @@ def command(
     protocol = card(protocol)
     with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
-        from bioeval.evaluation.evaluate import evaluate
+        from bioeval.evaluation.all_tasks import evaluate
 
         scores = read_system(data, name, reading, stages)
         for one in more:

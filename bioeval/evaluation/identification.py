@@ -17,10 +17,10 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import AttemptsWithin, attempts_within
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
+from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.blocks import (
     Block,

@@ -545,7 +545,7 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
 
 
 def _digest(scores: Scores) -> str:
-    from bioeval.evaluation.blocks.checkpoint import digest_of_data
+    from bioeval.evaluation import digest_of_data
 
     return digest_of_data(scores)
 

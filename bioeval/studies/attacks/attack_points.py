@@ -16,7 +16,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.random import seed_sequence
 from bioeval.base.scalars import Name
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation import chosen_threshold
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress, threads_for

@@ -22,7 +22,7 @@ from bioeval.base.errors import (
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import RateBootstrap
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision

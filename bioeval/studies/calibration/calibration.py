@@ -17,7 +17,7 @@ from bioeval.base.kinds import PLURALS
 from bioeval.base.progress import reported_to
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, by_name
-from bioeval.evaluation.chosen_threshold import attempts_within
+from bioeval.evaluation import attempts_within
 from bioeval.results.blocks import (
     Block,
     FactList,

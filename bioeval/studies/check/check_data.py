@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.plan import compared, resolve_card
+from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol.card import Protocol
 from bioeval.results.findings import SEVERITIES, DataCheck, Finding, listed
 from bioeval.results.support import KIND_DOUBT, judge_kind

@@ -17,7 +17,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, req
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes

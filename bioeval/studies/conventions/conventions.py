@@ -17,9 +17,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nea
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import QUERY_MEANS, VERIFICATION_SCALARS, Name
 from bioeval.base.variables import by_name
-from bioeval.evaluation.evaluate import evaluate
-from bioeval.evaluation.identification import closed_set, open_set
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import closed_set, evaluate, open_set, verification
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import (

@@ -12,8 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
-from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.identification import open_set_scalars, role_of

@@ -27,7 +27,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -584,9 +584,9 @@ def evaluate_folds(
     progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
-    from bioeval.evaluation.plan import compared_scores
+    from bioeval.evaluation import compared
 
-    attacked, scores = scores._attacked, compared_scores(scores, card)
+    attacked, scores = scores._attacked, compared(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
@@ -613,7 +613,7 @@ def evaluate_folds(
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        given = scores if attacked is None else compared_scores(attacked, card)
+        given = scores if attacked is None else compared(attacked, card)
         attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:

@@ -13,8 +13,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import at_most, in_words
-from bioeval.evaluation.identification import closed_set
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import closed_set, verification
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric

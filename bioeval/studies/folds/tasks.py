@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from bioeval.base.errors import ProtocolError
-from bioeval.evaluation.plan import EvaluationOptions
+from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import available
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of

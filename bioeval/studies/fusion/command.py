@@ -109,7 +109,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             raise DataError(f"{out}: fused scores are written as .npz")
         take_scores(out, force)
     with progress_shown() as stages:
-        from bioeval.evaluation.verification import verification
+        from bioeval.evaluation import verification
         from bioeval.studies.compare.tables import SideBySideTable
         from bioeval.studies.fusion.fusion import Fusion, fuse
         from bioeval.tallies.points import FAR_TARGETS

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState
-from bioeval.evaluation.task_plan import TaskPlan
+from bioeval.evaluation import TaskPlan
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
 from bioeval.results.identification import (

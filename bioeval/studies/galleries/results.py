@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
     ClosedSetCounts,

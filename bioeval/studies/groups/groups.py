@@ -25,8 +25,7 @@ from bioeval.base.progress import ticker
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.identification import open_set
+from bioeval.evaluation import distributable, open_set
 from bioeval.results.blocks import (
     Block,
     DataHeader,

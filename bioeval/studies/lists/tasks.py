@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation.plan import EvaluationOptions
+from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet

@@ -18,7 +18,7 @@ from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build

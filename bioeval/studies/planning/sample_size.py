@@ -17,8 +17,7 @@ from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import chosen_threshold, verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs

@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation import chosen_threshold
 from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build

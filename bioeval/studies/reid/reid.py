@@ -22,7 +22,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
 from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation.plan import EvaluationOptions
-from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan
+from bioeval.evaluation import EvaluationOptions, TaskCounts, TaskPlan
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import BlockReader

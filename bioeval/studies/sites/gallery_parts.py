@@ -14,8 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, counted
 from bioeval.base.json_text import parse_json
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import Progress

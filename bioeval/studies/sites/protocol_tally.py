@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
 from bioeval.base.lazy import without
 from bioeval.base.panels import panel
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.results.dataset import tree_of
 from bioeval.results.identification import open_set_grid
 from bioeval.results.query_means import MatchLists

@@ -12,7 +12,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.identification import (
     ClosedSetCounts,

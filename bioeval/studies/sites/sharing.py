@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.sites.folded import (
     TooFewError,

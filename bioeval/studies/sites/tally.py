@@ -12,9 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

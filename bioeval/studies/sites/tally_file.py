@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
 from bioeval.base.study import offered
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.results.query_means import MatchLists
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded

@@ -13,7 +13,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import selections as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of

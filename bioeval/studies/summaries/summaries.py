@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
-from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load

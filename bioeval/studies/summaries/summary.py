@@ -7,8 +7,7 @@ from typing import Any
 
 from bioeval.base.errors import ProtocolError
 from bioeval.base.study import offered
-from bioeval.evaluation.evaluate import check_systems
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars

@@ -17,9 +17,7 @@ from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
-from bioeval.evaluation.blocks.checkpoint import digest_of_data
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import digest_of_data, distributable, verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.identification import impostor_probes

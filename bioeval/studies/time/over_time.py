@@ -25,7 +25,7 @@ from bioeval.base.variables import (
     ends,
     picked,
 )
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, along, build

@@ -18,8 +18,7 @@ from bioeval.base.errors import DataError, counted, require_choice, short_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation import chosen_threshold, distributable
 from bioeval.kernels.draw import permuted_products
 from bioeval.results.blocks import (
     Block,
