@@ -30,7 +30,7 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 
 
 @leaves_out_attacks
@@ -46,8 +46,8 @@ def evaluate(
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     per_query: bool = False,

@@ -39,7 +39,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
@@ -100,8 +100,8 @@ def open_set(
     sampling: Sampling = "exact",
     selectivity: bool | None = None,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
@@ -237,8 +237,8 @@ def closed_set(
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,

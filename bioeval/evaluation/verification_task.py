@@ -19,7 +19,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import (
     COSTS,
@@ -52,8 +52,8 @@ def verification(
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,

@@ -25,14 +25,7 @@ from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import (
-    BOOTSTRAPS,
-    CONFIDENCE,
-    REPLICATES,
-    Interval,
-    IntervalOptions,
-    check_confidence,
-)
+from bioeval.stats.options import BOOTSTRAPS, Interval, IntervalOptions, check_confidence
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 if TYPE_CHECKING:
@@ -136,6 +129,14 @@ class QuadraticForms:
             pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
         )
 
+    def add_shares(
+        self, pairs: tuple[np.ndarray, np.ndarray], layer: np.ndarray, share: np.ndarray
+    ) -> None:
+        """Add shares of attempts, each between the two subjects of its pair."""
+        left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
+        share = np.asarray(share, dtype=np.float64)
+        weigh_shares(left, right, at, share, self._tiles, self._totals)
+
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
     """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
@@ -145,26 +146,6 @@ def _tiled(columns: np.ndarray) -> np.ndarray:
     whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
     whole[:, :number] = columns
     return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
-
-
-def weighted_shares(
-    weights: np.ndarray,
-    pairs: tuple[np.ndarray, np.ndarray],
-    layer: np.ndarray,
-    share: np.ndarray,
-    layers: int,
-) -> np.ndarray:
-    """Return the sums of ``share * w_a * w_b`` of each layer, shape (layers, columns).
-
-    `pairs` are the subjects of each share; `weights` are whole numbers of shape (subjects,
-    columns).
-    """
-    dtype = np.uint8 if weights.max(initial=1) <= np.iinfo(np.uint8).max else np.uint32
-    tiles = _tiled(weights.astype(dtype))
-    totals = np.zeros((len(tiles), layers, tiles.shape[2]))
-    left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
-    weigh_shares(left, right, at, np.asarray(share, dtype=np.float64), tiles, totals)
-    return np.moveaxis(totals, 0, 1).reshape(layers, -1)[:, : weights.shape[1]]
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -190,7 +171,9 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
         return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
-def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:
+def mansfield_wayman(
+    errors: Any, attempts: Any, confidence: float = IntervalOptions.CONFIDENCE
+) -> Interval:
     """Return a rate with the normal interval of its variance by subject.
 
     Parameters
@@ -276,15 +259,18 @@ ROUNDING = 1e-12
 
 
 def confidence_limits(
-    values: np.ndarray, options: IntervalOptions
+    values: np.ndarray, options: IntervalOptions, trials: int | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
 
     The columns are those of :func:`bioeval.stats.bootstrap.weight_columns`; a replicate without an
     attempt of a class is NaN and is left out. Limits are NaN without replicates, or where the
-    estimate is undefined.
+    estimate is undefined. Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
     """
     estimate = values[..., 0]
+    if trials is not None:
+        limits = confidence_limits(values, options)
+        return open_limits(estimate, *limits, trials, options.confidence)
     drawn = values[..., 1 : 1 + options.replicates]
     if not drawn.shape[-1]:
         return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
@@ -300,14 +286,6 @@ def confidence_limits(
         )
     undefined = np.isnan(estimate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def rate_limits(
-    values: np.ndarray, trials: int | np.ndarray, options: IntervalOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the confidence limits of bootstrapped rates; bounds of rates of exactly 0 or 1."""
-    limits = confidence_limits(values, options)
-    return open_limits(values[..., 0], *limits, trials, options.confidence)
 
 
 def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -395,8 +373,8 @@ def subject_bootstrap(
     errors: Any,
     attempts: Any,
     *,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     variant: BootstrapVariant = "percentile",
     random_state: RandomState = 0,
 ) -> Interval:
@@ -466,7 +444,7 @@ def subject_bootstrap(
             forms.add(pairs)
         counted = forms.totals
     values = ratio(counted[0], counted[1])
-    low, high = rate_limits(values, independent_trials(n), options)
+    low, high = confidence_limits(values, options, independent_trials(n))
     drawn = values[1 : 1 + options.replicates]
     return Interval(
         float(values[0]), float(low), float(high), options.confidence, options.method, drawn
@@ -576,7 +554,7 @@ class SubjectMeans:
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""
-        return rate_limits(values, self.trials, self.options)
+        return confidence_limits(values, self.options, self.trials)
 
     def limits_along(
         self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None

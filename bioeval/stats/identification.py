@@ -35,13 +35,12 @@ from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
     assumed_independent,
-    few_people,
     independent,
     with_enough,
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import CHOSEN, equal_error
+from bioeval.stats.verification import CHOSEN, ErrorColumns
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import place_weights, rank_weights
 from bioeval.tallies.left_out import LeftOut
@@ -453,7 +452,7 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         if band is not None:
             (low, high), inside["cms"] = band.limits((low, high)), band.inside
-        remarks = few_people(probing.people, options)
+        remarks = options.few_people(probing.people)
     else:
         low, high = independent(dataset["cms_count"].values, attempts, options)
         rank_one = low[0], high[0]
@@ -486,7 +485,7 @@ def open_set_intervals(
             remarks = _without_limits(left_out, ranks)
         else:
             by_person = _ProbeSubjects(tally, subjects, *given)
-            remarks = few_people(by_person.people, options)
+            remarks = options.few_people(by_person.people)
             if not options.resamples:
                 remarks.append(CHOSEN.format("DIR at a FAR"))
         grid = to_internal(dataset["threshold"].values, kind)
@@ -702,7 +701,7 @@ class _ProbeSubjects:
             taken = _cumulative(weights, other)
             far = ratio(taken[of_other], impostor)
             found = ratio(_cumulative(weights, first)[of_first], genuine)
-            eer[part] = equal_error(far, np.clip(1 - found, 0.0, 1.0))
+            eer[part] = ErrorColumns(far, np.clip(1 - found, 0.0, 1.0)).equal_error()
             rate = ratio(taken[1:], impostor)[value]
             hits = weights[mate.person] * mate.weight[:, None]
             defined = (genuine > 0) & (impostor > 0)

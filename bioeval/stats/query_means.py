@@ -15,7 +15,6 @@ from bioeval.stats.few_errors import Placed
 from bioeval.stats.limits import (
     Limits,
     assumed_independent,
-    few_people,
     independent,
     of_one,
     with_intervals,
@@ -107,7 +106,7 @@ def _by_subject(
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:
             found[_LARGEST[name]] = of_one(of.drawn_limits(of.values(sums).max(axis=0)[None]))
-    return found, few_people(owners.people, owners.options)
+    return found, owners.options.few_people(owners.people)
 
 
 def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:

@@ -33,7 +33,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import subject_weights
-from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
@@ -389,7 +389,7 @@ def check_claim(
     fusion: FusionRule = "min",
     new_gallery: bool = False,
     same_data: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:

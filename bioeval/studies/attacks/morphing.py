@@ -30,7 +30,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule
@@ -90,8 +90,8 @@ def morphing(
     thresholds: Any = None,
     far_targets: Any = FAR_TARGETS,
     interval: RateBootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -25,7 +25,7 @@ from bioeval.results.words import (
     threshold_text,
     thresholds_in_one_precision,
 )
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.tallies.points import per_cent
@@ -63,8 +63,8 @@ def pad(
     instrument: Any = None,
     subjects: Any = None,
     interval: RateBootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     name: str = "",
 ) -> xr.Dataset:

@@ -30,8 +30,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import confidence_limits
-from bioeval.stats.limits import few_people
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.margins import (
     MARGINS,
@@ -110,8 +109,8 @@ def compare(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     adjust: Adjustment = "none",
     margin: float | Mapping[str, float] | None = None,
@@ -451,7 +450,7 @@ def _dataset(
                 )
                 warn_of_kind(f"{name}: {doubt}")
                 doubts += [f"{name}: {doubt}"] if doubt else []
-    warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
+    warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -27,6 +27,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
+from bioeval.base.variables import Bootstrap
 from bioeval.evaluation import distributable
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter, SplitterLike
@@ -38,7 +39,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
@@ -106,7 +107,7 @@ def cross_evaluate(
     frr_targets: Sequence[float] = (),
     interval: FoldInterval = "nadeau-bengio",
     confidence: float = 0.95,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -280,7 +281,7 @@ def cross_evaluate(
         attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
         data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
-    if interval in BOOTSTRAPS:
+    if interval in get_args(Bootstrap):
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
         _check_people(data, options, estimator)
     if estimator is None:
@@ -460,7 +461,7 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise if an experiment chooses a threshold and has no part to choose it on."""
     if options.task != "closed_set" and options.rule == NO_RULE:
-        if options.far_targets is None or options.interval in BOOTSTRAPS:
+        if options.far_targets is None or options.resamples:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give "
                 f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
@@ -631,9 +632,9 @@ def evaluate_folds(
             options = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(task=name, **options)
     resampling = None
-    if uncertainty.interval in BOOTSTRAPS:
+    if uncertainty.interval in get_args(Bootstrap):
         resampling = IntervalOptions.parse(
-            uncertainty.interval, uncertainty.confidence, REPLICATES, 0
+            uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
         )
         require_people(scores, uncertainty.interval)
     found = evaluate_tasks(

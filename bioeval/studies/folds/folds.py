@@ -24,7 +24,6 @@ from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance, describe
-from bioeval.stats.options import BOOTSTRAPS
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
@@ -109,7 +108,7 @@ def require_attacks(options: FoldOptions) -> None:
         )
     if options.claims is not None:
         raise ProtocolError(f"{Argument('attack')} does not go with drawn claims")
-    if options.interval in BOOTSTRAPS:
+    if options.resamples:
         raise ProtocolError(
             f"{Argument('interval', options.interval)} has no limits of attack rates in folds; "
             f"expected {Argument('interval', 'nadeau-bengio')} or 'quantile'"

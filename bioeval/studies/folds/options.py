@@ -22,7 +22,7 @@ from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies.identification_job import PLAIN_TIES
@@ -51,7 +51,7 @@ class Assurance:
         assure: float | None,
         assurance: str,
         rule: Rule,
-        replicates: int = REPLICATES,
+        replicates: int = IntervalOptions.REPLICATES,
         random_state: RandomState = 0,
     ) -> Assurance | None:
         """Return the assurance that the options ask for; None without `assure`."""
@@ -121,11 +121,16 @@ class FoldOptions:
                 f"{subject('claims')} is {type(self.claims).__name__}; expected a "
                 "ClaimSampler, to draw claims for each part"
             )
-        if self.interval in BOOTSTRAPS:
+        if self.resamples:
             raise ProtocolError(
                 f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
                 f"not of drawn claims; give {Argument('interval', 'quantile')}"
             )
+
+    @property
+    def resamples(self) -> bool:
+        """Whether the subjects are resampled."""
+        return self.interval in get_args(Bootstrap)
 
     def _check_assurance(self) -> None:
         """Raise unless a FAR of all comparisons is assured."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -47,7 +47,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_columns import probe_column, template_columns
-from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -93,8 +93,8 @@ def by_group(
     impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
     interval: Bootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -189,7 +189,7 @@ def by_group(
            [0.011, 0.009]])
     """
     if interval is not None:
-        require_choice("interval", interval, BOOTSTRAPS)
+        require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)

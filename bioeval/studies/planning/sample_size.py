@@ -24,7 +24,7 @@ from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
@@ -244,7 +244,7 @@ def sample_size(
     template_icc: float = 0.0,
     templates: int | Sequence[int] | None = None,
     templates_per_session: int = 1,
-    confidence: float = CONFIDENCE,
+    confidence: float = IntervalOptions.CONFIDENCE,
     assurance: float = ASSURANCE,
     random_state: RandomState = 0,
 ) -> xr.Dataset:
@@ -361,7 +361,7 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        interval = IntervalOptions.parse("subject-bootstrap", confidence, REPLICATES, random_state)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, random_state=random_state)
         assert interval is not None
         shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
         variables["people_estimated"] = people_to_promise(shares, far, confidence, interval)

@@ -23,7 +23,7 @@ from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.stats.options import CONFIDENCE
+from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 
 WORKLOAD = {
@@ -273,7 +273,7 @@ def workload(
             )
         size = require_integer("gallery_size", gallery_size, low=1)
         found = replace(found, names=_WATCH_LIST, size=size)
-    level = confidence or found.confidence or CONFIDENCE
+    level = confidence or found.confidence or IntervalOptions.CONFIDENCE
     attrs: dict[str, Any] = {
         "task": "verification" if found.names == _VERIFICATION else "watch list",
         "rates": " ".join(found.names),

@@ -45,7 +45,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
@@ -97,8 +97,8 @@ def reid(
     thresholds: Any = None,
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: int = 0,
     per_query: bool = False,
     progress: Progress | None = None,
@@ -317,8 +317,8 @@ def gom(
     ties: PlainTies | None = None,
     max_rank: int | None = None,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
     open_queries: Scores | None = None,

@@ -23,7 +23,7 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
-from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies.threshold_rules import parse_rule
@@ -203,7 +203,7 @@ def extrapolate_far(
     templates: Templates = "single",
     fusion: FusionRule = "min",
     new_gallery: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -43,7 +43,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
-from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -158,7 +158,7 @@ def study_threshold(
     fusion: FusionRule = "min",
     rank_unit: RankUnit = "template",
     confidence: float = 0.95,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     assure: float | None = None,
     assurance: AssuranceRule = "estimated",
     new_gallery: bool = False,
