@@ -32,8 +32,7 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.stats.bootstrap import subject_weights
-from bioeval.stats.options import IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, check_confidence, subject_weights
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,

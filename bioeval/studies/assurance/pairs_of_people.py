@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.bootstrap import QuadraticForms, subject_weights
+from bioeval.stats import QuadraticForms, subject_weights
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
 from bioeval.tallies.counts import CellCounts

@@ -24,16 +24,16 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
     confidence_limits,
     ratio,
     sample_of,
     subject_weights,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import with_intervals
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores

@@ -9,15 +9,15 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
+    by_subject,
     confidence_limits,
     ratio,
     sample_of,
     weight_columns,
 )
-from bioeval.stats.limits import by_subject
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 

@@ -29,8 +29,7 @@ from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_p
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
-from bioeval.stats.bootstrap import QuadraticForms
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions, QuadraticForms
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule

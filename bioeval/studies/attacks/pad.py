@@ -25,7 +25,7 @@ from bioeval.results.words import (
     threshold_text,
     thresholds_in_one_precision,
 )
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.attacks.counts import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.tallies.points import per_cent

@@ -28,9 +28,7 @@ from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
-from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap import confidence_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions, confidence_limits, zero_error_bound
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.margins import (
     MARGINS,

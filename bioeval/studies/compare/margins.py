@@ -12,8 +12,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice
 from bioeval.base.scalars import COMPARED, Name
 from bioeval.results.dataset import Variables
-from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions, zero_error_bound
 from bioeval.studies.compare.measures import PairedMeasure
 
 MARGINS = {

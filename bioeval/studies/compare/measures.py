@@ -21,11 +21,15 @@ from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
-from bioeval.stats.bootstrap import sample_of, subject_columns
-from bioeval.stats.identification import identification_replicates, rank_one_decisions
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import QuerySubjects
-from bioeval.stats.verification import Replicates
+from bioeval.stats import (
+    IntervalOptions,
+    QuerySubjects,
+    Replicates,
+    identification_replicates,
+    rank_one_decisions,
+    sample_of,
+    subject_columns,
+)
 from bioeval.studies.compare.counts import (
     ENOUGH,
     EXACT_ATTEMPTS,

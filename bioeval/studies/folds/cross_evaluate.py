@@ -39,7 +39,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.options import IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores

@@ -12,15 +12,16 @@ import numpy as np
 from bioeval.base.arguments import require_number, require_numbers
 from bioeval.base.scalars import RATES_OF, rates_of
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    IntervalOptions,
     QuadraticForms,
+    by_subject,
+    check_confidence,
     confidence_limits,
     linear_forms,
     sample_of,
     weight_columns,
 )
-from bioeval.stats.limits import by_subject
-from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 
 

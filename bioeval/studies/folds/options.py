@@ -22,7 +22,7 @@ from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies.identification_job import PLAIN_TIES

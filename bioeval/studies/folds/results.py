@@ -25,7 +25,7 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats import ratio
 from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words

@@ -23,7 +23,7 @@ from bioeval.results.identification import (
 )
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
 from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, grid_over

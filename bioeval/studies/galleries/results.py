@@ -35,7 +35,7 @@ from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats import IntervalOptions
 
 #: Rates that are averaged, where the results have them.
 _MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")

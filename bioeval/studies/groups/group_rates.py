@@ -20,16 +20,17 @@ from bioeval.base.variables import VERIFICATION, ends, picked
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RULE_OF_30
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
     QuadraticForms,
+    by_subject,
     confidence_limits,
     ratio,
     sample_of,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import by_subject, with_intervals
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import ErrorColumns
 from bioeval.tallies.by_subject import (
     EXACT,
     PairCounts,

@@ -47,7 +47,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_columns import probe_column, template_columns
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,

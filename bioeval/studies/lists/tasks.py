@@ -15,7 +15,7 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of

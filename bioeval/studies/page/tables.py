@@ -19,7 +19,7 @@ from bioeval.results.support import (
     supported,
 )
 from bioeval.results.words import p_value
-from bioeval.stats.limits import STEMS
+from bioeval.stats import STEMS
 from bioeval.studies.compare.tables import caption
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of

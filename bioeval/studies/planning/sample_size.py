@@ -24,7 +24,7 @@ from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee

@@ -23,7 +23,7 @@ from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 
 WORKLOAD = {

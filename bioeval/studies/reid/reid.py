@@ -45,8 +45,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import IntervalOptions, query_mean_intervals
 from bioeval.studies.reid.convention import CAMERA_COLUMNS, Convention, Junk, Removed, convention_of
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.results import (

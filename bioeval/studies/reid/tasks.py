@@ -13,8 +13,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import IntervalOptions, query_mean_intervals
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.jobs import RetrievalJob, kept_scores

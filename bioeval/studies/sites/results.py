@@ -54,7 +54,7 @@ from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats import IntervalOptions
 
 NO_POINTS = (
     "attempts are counted between thresholds: operating points lie within the bounds "

@@ -22,8 +22,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.bootstrap import quantiles
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies.threshold_rules import parse_rule

@@ -42,8 +42,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.stats.bootstrap import SubjectMeans, weight_columns
-from bioeval.stats.options import IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, SubjectMeans, check_confidence, weight_columns
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,

@@ -39,15 +39,15 @@ from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    IntervalOptions,
     SubjectMeans,
     confidence_limits,
     linear_forms,
     ratio,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import with_intervals
-from bioeval.stats.options import IntervalOptions
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
 from bioeval.studies.time.counts import (
