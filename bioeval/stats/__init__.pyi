@@ -26,7 +26,6 @@ from bioeval.stats.bootstrap import (
     quantiles as quantiles,
     ratio as ratio,
     sample_of as sample_of,
-    subject_columns as subject_columns,
     subject_weights as subject_weights,
     weight_columns as weight_columns,
 )

@@ -65,14 +65,23 @@ def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence
     return out
 
 
-def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
+def weight_columns(
+    subjects: int, options: IntervalOptions, no_person: np.ndarray | None = None
+) -> np.ndarray:
     """Return weights as float32 of shape (subjects, columns).
 
-    The first column is the data themselves. The replicates follow, and for BCa the data without
-    each subject, or without each of a thousand groups of subjects where there are more.
+    The first column is the data themselves, the only one unless the method resamples. The
+    replicates follow, and for BCa the data without each subject, or without each of a thousand
+    groups of subjects where there are more. What is of no person, such as all distractors, is not
+    resampled: its weight is 1.
     """
+    if no_person is not None and no_person.any():
+        drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
+        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
+        weights[~no_person] = drawn
+        return weights
     parts = [np.ones((subjects, 1), dtype=np.float32)]
-    if subjects > 1:
+    if subjects > 1 and options.resamples:
         parts.append(subject_weights(subjects, options.replicates, options.seed))
         if options.method.endswith("bca"):
             group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
@@ -507,7 +516,7 @@ class SubjectMeans:
         copies: int = 1,
     ):
         self.attempts, self.copies = attempts, copies  # of each subject
-        self.weights, self.options = weights, options  # weights of subject_columns
+        self.weights, self.options = weights, options  # weights of weight_columns
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
         self.trials = sample_of(int(with_attempts.sum()))
@@ -632,21 +641,6 @@ class SubjectMeans:
             lows.append(low[1:])
             highs.append(high[1:])
         return np.concatenate(lows), np.concatenate(highs)
-
-
-def subject_columns(no_person: np.ndarray, options: IntervalOptions) -> np.ndarray:
-    """Return the columns of weights of a method: the data alone unless it resamples.
-
-    What is of no person, such as all distractors, is not resampled: its weight is 1.
-    """
-    if not options.resamples:
-        return np.ones((len(no_person), 1), dtype=np.float32)
-    drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
-    if not no_person.any():
-        return drawn
-    weights = np.ones((len(no_person), drawn.shape[1]), dtype=np.float32)
-    weights[~no_person] = drawn
-    return weights
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from bioeval.stats.bootstrap import (
     logit_limits,
     ratio,
     sample_of,
-    subject_columns,
+    subject_weights,
     weight_columns,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
@@ -125,7 +125,7 @@ class _Rate:
         level = 0.5 + options.confidence / 2
         factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
         band = SimultaneousBand(self.attempts, options, factor)
-        draws = weight_columns(people, options)[:, 1 : 1 + options.replicates].astype(np.float64)
+        draws = subject_weights(people, options.replicates, options.seed).astype(np.float64)
         draws = (draws - 1) * np.sqrt(people / (people - 1))
         place = np.minimum(losses, count)
         order = np.argsort(place, kind="stable")
@@ -622,7 +622,7 @@ class _ProbeSubjects:
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
         impostor_of = np.bincount(person[others], minlength=n)
-        self.weights = subject_columns(no_person, options)
+        self.weights = weight_columns(len(no_person), options, no_person)
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 

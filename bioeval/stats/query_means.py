@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats.bootstrap import SubjectMeans, subject_columns
+from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.few_errors import Placed
 from bioeval.stats.limits import (
     Limits,
@@ -40,7 +40,7 @@ class QuerySubjects:
         self.no_person = who < 0
         self.units, self.options = len(who), options
         self.people = int((~self.no_person).sum())
-        self.weights = subject_columns(self.no_person, options)
+        self.weights = weight_columns(len(self.no_person), options, self.no_person)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
         """Return the means over the queries of a mask."""

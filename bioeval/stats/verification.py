@@ -19,8 +19,8 @@ from bioeval.stats.bootstrap import (
     linear_forms,
     ratio,
     sample_of,
-    subject_columns,
     variance,
+    weight_columns,
 )
 from bioeval.stats.few_errors import (
     ErringPairs,
@@ -233,7 +233,7 @@ class Replicates:
         points = tally.points
         assert points is not None
         thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-        weights = subject_columns(attempts.no_person, options)
+        weights = weight_columns(len(attempts.no_person), options, attempts.no_person)
         erring = ErringPairs(attempts.sides, attempts.no_person)
         errors = ErrorColumns.of(attempts, thresholds, weights, erring)
         people = errors.genuine[1]
@@ -465,7 +465,7 @@ def _analytic(
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
     found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
-    columns = subject_columns(attempts.no_person, options)
+    columns = weight_columns(len(attempts.no_person), options, attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
     found["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):

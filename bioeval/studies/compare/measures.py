@@ -28,7 +28,7 @@ from bioeval.stats import (
     identification_replicates,
     rank_one_decisions,
     sample_of,
-    subject_columns,
+    weight_columns,
 )
 from bioeval.studies.compare.counts import (
     ENOUGH,
@@ -327,7 +327,7 @@ def _drawn(
         )
         assert some is not None
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
-    weights = subject_columns(first.no_person, interval)
+    weights = weight_columns(len(first.no_person), interval, first.no_person)
     drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
         for name, value in Replicates.itself(system.points).items():
