@@ -1,8 +1,8 @@
 """What studies use of this package."""
 
 from bioeval.evaluation.all_tasks import check_systems as check_systems, evaluate as evaluate
+from bioeval.evaluation.blocks.calls import distributable as distributable
 from bioeval.evaluation.blocks.checkpoint import digest_of_data as digest_of_data
-from bioeval.evaluation.blocks.engine import distributable as distributable
 from bioeval.evaluation.identification import closed_set as closed_set, open_set as open_set
 from bioeval.evaluation.plan import (
     EvaluationOptions as EvaluationOptions,

@@ -15,7 +15,7 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,

@@ -16,7 +16,7 @@ from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of

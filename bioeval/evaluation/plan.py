@@ -23,7 +23,6 @@ from bioeval.scores.blocks import BlockReader, Progress, is_small, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.point_search import (
@@ -211,6 +210,8 @@ class Plan:
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:
+            from bioeval.tallies.by_subject import require_people
+
             require_people(scores, limits.method)
         counted = plan.count(progress, points=True)
         with threads_for(scores):

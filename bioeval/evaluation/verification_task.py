@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
