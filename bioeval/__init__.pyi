@@ -17,14 +17,14 @@ from bioeval.base.errors import (
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__
-from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
+from bioeval.evaluation.all_tasks import evaluate as evaluate
 from bioeval.evaluation.identification import (
     closed_set as closed_set,
     open_set as open_set,
     ranks as ranks,
 )
 from bioeval.evaluation.rates_at import at as at
-from bioeval.evaluation.verification import verification as verification
+from bioeval.evaluation.verification_task import verification as verification
 from bioeval.protocol import Protocol as Protocol
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.image_names import parse_names as parse_names
@@ -69,6 +69,7 @@ from bioeval.studies.reid.reid import apply_convention as apply_convention, gom 
 from bioeval.studies.sites.protocol_tally import Tally as Tally
 from bioeval.studies.sites.tally import tally as tally
 from bioeval.studies.summaries.summaries import summaries as summaries
+from bioeval.studies.summaries.summary import summary as summary
 from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time

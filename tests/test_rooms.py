@@ -48,8 +48,10 @@ for name in COMMANDS:
     assert root.get_command(click.Context(root), name) is not None, name
 assert not {f"bioeval.studies.{name}" for name in gone} & sys.modules.keys()
 scores = be.simulate(6, 3)
-for result in (be.evaluate(scores), be.open_set(scores), be.summary(scores)):
+for result in (be.evaluate(scores), be.open_set(scores), be.verification(scores)):
     be.show(result)
+if "summaries" not in gone:
+    be.show(be.summary(scores))
 """
 
 

@@ -62,6 +62,18 @@ def reporter(progress: Callable[[int, int], object] | None) -> Callable[[int, in
     return require_callable("progress", progress) or report
 
 
+def ticker(progress: Callable[[int, int], object] | None, total: int) -> Callable[[int], None]:
+    """Return a function that adds up the rows done, and reports them out of `total`."""
+    done = 0
+
+    def tick(rows: int) -> None:
+        nonlocal done
+        done = min(done + rows, total)
+        reporter(progress)(done, total)
+
+    return tick
+
+
 def report(done: int, total: int) -> None:
     """Report the steps done of the current stage; do nothing outside a stage.
 

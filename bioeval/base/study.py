@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, dataclass_transform
 if TYPE_CHECKING:
     import xarray as xr
 
+
 Needs = Mapping[str, tuple[str, ...]]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -136,8 +137,6 @@ class Study(Offer):
     #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
     #: layout, by a column of their metadata.
     columns: Mapping[str, str] = _NONE
-    #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
-    shortcuts: tuple[str, ...] = ()
     stats: Mapping[str, tuple[str, ...]] = _NONE  # ``be.stats.NAME``
     hooks: Mapping[str, str] = _NONE  # of HOOKS: ``"module.function"``
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
@@ -157,7 +156,6 @@ class Study(Offer):
             offer.home = f"{package}.{offer.home}"
         self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
         self.formats = tuple(f"{package}.{home}" for home in self.formats)
-        self.shortcuts = tuple(f"{package}.{home}" for home in self.shortcuts)
         for field_name in BY_NAME:
             homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
             setattr(self, field_name, homes)

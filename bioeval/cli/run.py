@@ -340,7 +340,7 @@ def command(
     protocol = card(protocol)
     with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
-        from bioeval.evaluation.evaluate import evaluate
+        from bioeval.evaluation.all_tasks import evaluate
 
         scores = read_scores(data, reading, stages)
         scores.name = system_name(data, name, reading)

@@ -131,11 +131,10 @@ def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
 def interval_by_default(scores: Scores, interval: str | None) -> str:
     """Return the given interval, or the one that the scores allow, with a note."""
     from bioeval.scores.listed_templates import pattern_of_pairs
-    from bioeval.tallies.by_subject import knows_people
 
     if interval is not None:
         return interval
-    if knows_people(scores):
+    if scores._knows_subjects:
         return "subject-bootstrap"
     note(
         "the subjects of the pairs are not known, so intervals are Wilson's and assume "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.errors import Argument, DataError
@@ -26,13 +27,9 @@ class DrawnGalleries(Protocol):
         """Return the job that counts a task in them, and a note on its ranks."""
 
     def identification(
-        self,
-        planner: Any,
-        task: OpenSet | ClosedSet,
-        limits: IntervalOptions | None,
-        progress: Progress | None,
+        self, plan: Callable[[], Any], limits: IntervalOptions | None, progress: Progress | None
     ) -> xr.Dataset:
-        """Return the result of a task; intervals may be refused."""
+        """Return the result of a task, which `plan` plans; intervals may be refused."""
 
     def verification(
         self, scores: Scores, templates: str, others: dict[str, Any], **options: Any

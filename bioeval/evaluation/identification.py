@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import AttemptsWithin, attempts_within
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
+from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build
@@ -29,7 +30,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_job import IdentificationJob, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_targets
@@ -91,8 +92,8 @@ def open_set(
     sampling: Sampling = "exact",
     selectivity: bool | None = None,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
@@ -228,8 +229,8 @@ def closed_set(
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
@@ -305,9 +306,10 @@ def _identify(
     progress: Progress | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
+    plan = partial(planner.identification, task, drawn)
     if drawn is not None:
-        return drawn.identification(planner, task, limits, progress), None
-    job, options = planner.identification(task)
+        return drawn.identification(plan, limits, progress), None
+    job, options = plan()
     reader = planner.reader
     (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"

@@ -14,7 +14,6 @@ from bioeval.results.identification import (
     open_set_dataset,
     open_set_scalars,
 )
-from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.counts import IdentificationTally
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `job` made the counts."""
     from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+    from bioeval.tallies.by_subject import require_people
     from bioeval.tallies.left_out import LeftOut
 
     tally: Any = counts.tally

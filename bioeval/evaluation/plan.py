@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.study import offered
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
+from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
-from bioeval.scores.blocks import BlockReader, Progress, is_small
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.scores.blocks import BlockReader, Progress, is_small, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.point_search import (
-    PointFinder,
-    take_second_passes,
-)
-from bioeval.tallies.points import (
-    check_costs,
-    check_targets,
-    with_rare_targets,
-)
+from bioeval.tallies.point_search import PointFinder, take_second_passes
+from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -40,6 +35,8 @@ from bioeval.tallies.verification_job import VerificationJob
 
 #: The tasks that one sweep counts; studies offer others.
 _OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
+
+Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
 # The node of the mean over galleries.
 MEAN = "mean"
@@ -88,6 +85,41 @@ class EvaluationOptions:
         values = {name: getattr(self, name) for name in names}
         return [name for name, value in values.items() if value is not None and value is not False]
 
+    def refuse_unused(self, card: Protocol) -> None:
+        """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
+        if self.given("frr_targets") and card.verification is None:
+            raise ProtocolError(
+                f"{Argument('frr_targets')} applies to verification only; protocol {card.name} "
+                "has no [verification] section"
+            )
+        unused = self.given("far_targets")
+        if unused and _searches_only(card):
+            raise ProtocolError(
+                f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
+                "re-identification; leave them out, or add a section [verification] or [open_set] "
+                "to a card of your own"
+            )
+        if self.normalize is not None and card.gom is None:
+            raise ProtocolError(
+                f"{Argument('normalize')} applies to GOM only; protocol {card.name} has no [gom] "
+                "section"
+            )
+        if self.per_query and card.reid is None:
+            raise ProtocolError(
+                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+                "has no [reid] section (be.ranks gives the rank of each probe)"
+            )
+
+    def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:
+        """Return a task of a card's section with the last rank that is given, or that of the card.
+
+        The card's own is checked here, by its place; `gallery` is the number of templates.
+        """
+        if self.max_rank is not None:
+            return replace(task, max_rank=self.max_rank)
+        check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
+        return task
+
 
 class Plan:
     """The jobs of a card over some scores, and the options of their results, by node.
@@ -101,7 +133,7 @@ class Plan:
     def __init__(
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
-        refuse_unused(card, options)
+        options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
                 f"protocol {card.name} averages over several galleries; use be.evaluate, or "
@@ -145,6 +177,32 @@ class Plan:
             self.attempts_reader = reader_of(self.scores, task.attempts, fusion, card.claims)
         self._add_tasks(card, thresholds)
 
+    @classmethod
+    def counted(
+        cls,
+        scores: Scores,
+        card: Protocol,
+        options: EvaluationOptions,
+        progress: Progress | None = None,
+        *,
+        automatic: bool,
+    ) -> tuple[Plan, dict[str, TaskCounts]]:
+        """Return the plan of a card, and the counts of all tasks with their operating points."""
+        limits = options.interval
+        if limits is not None and limits.needs_all_pairs and card.verification:
+            refuse_engine()  # before anything is counted
+        if card.verification is not None:  # its operating points take a second sweep
+            scores = scores._held()
+        plan = cls(scores, card, options, automatic=automatic)
+        if limits is not None and limits.by_subject:
+            from bioeval.tallies.by_subject import require_people
+
+            require_people(scores, limits.method)
+        counted = plan.count(progress, points=True)
+        with threads_for(scores):
+            plan.refine(counted)
+        return plan, counted
+
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
         self.tasks: dict[str, TaskPlan] = {}
         planner = TaskPlanner(self.reader, thresholds, self.far_targets)
@@ -168,10 +226,10 @@ class Plan:
                     attempts=card.verification.attempts,
                 )
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
-        last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._has(name):
-                task = with_last_rank(task, last, self.scores.shape[-1], f"{card.name}: [{name}]")
+                section = f"{card.name}: [{name}]"
+                task = self.options.with_last_rank(task, self.scores.shape[-1], section)
                 self.tasks[name] = planner.identification(task)
 
     def _has(self, task: str) -> bool:
@@ -357,32 +415,6 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         name: scores.select(gallery=np.flatnonzero(codes.gallery == code))
         for code, name in enumerate(names)
     }
-
-
-def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
-    """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-    if options.given("frr_targets") and card.verification is None:
-        raise ProtocolError(
-            f"{Argument('frr_targets')} applies to verification only; protocol {card.name} has no "
-            "[verification] section"
-        )
-    unused = options.given("far_targets")
-    if unused and _searches_only(card):
-        raise ProtocolError(
-            f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
-            "re-identification; leave them out, or add a section [verification] or [open_set] "
-            "to a card of your own"
-        )
-    if options.normalize is not None and card.gom is None:
-        raise ProtocolError(
-            f"{Argument('normalize')} applies to GOM only; protocol {card.name} has no [gom] "
-            "section"
-        )
-    if options.per_query and card.reid is None:
-        raise ProtocolError(
-            f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
-            "has no [reid] section (be.ranks gives the rank of each probe)"
-        )
 
 
 def _searches_only(card: Protocol) -> bool:

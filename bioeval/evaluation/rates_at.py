@@ -10,10 +10,10 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
 from bioeval.base.study import doors, offered
-from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.identification import open_set
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation.threshold_choice import chosen_threshold
+from bioeval.evaluation.verification_task import verification
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at

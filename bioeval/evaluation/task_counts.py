@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -49,8 +49,11 @@ class KindOfCounts(Protocol):
         job: Any,
         reader: BlockReader,
         options: IntervalOptions,
-    ) -> xr.Dataset:
-        """Return the result with confidence intervals; `job` made the counts."""
+    ) -> xr.Dataset | str:
+        """Return the result with confidence intervals, or why there are none.
+
+        `job` made the counts.
+        """
 
 
 def kind_of(form: str) -> KindOfCounts:
@@ -58,12 +61,6 @@ def kind_of(form: str) -> KindOfCounts:
     own = _KINDS.get(form)
     found: Any = importlib.import_module(own) if own else offered("counts", form)
     return found
-
-
-def noted(dataset: xr.Dataset, note: str) -> xr.Dataset:
-    """Return a result with one more warning."""
-    known = dataset.attrs["warnings"]
-    return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,26 +88,17 @@ class TaskCounts:
         """Return the result; `node` is the task, such as ``"open_set"``."""
         return kind_of(self.tally.form).dataset(self.tally, node, self.options)
 
+    def dataset_of_card(self, node: str, card: str, ranks: Sequence[int]) -> xr.Dataset:
+        """Return the result of a task of a card, with the ranks that tables show."""
+        said = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
+        return self.dataset(node).assign_attrs(said)
+
     def with_intervals(
         self, dataset: xr.Dataset, job: Any, reader: BlockReader, options: IntervalOptions
     ) -> xr.Dataset:
-        """Return the result with confidence intervals; `job` made the counts."""
-        kind = kind_of(self.tally.form)
-        return kind.with_intervals(dataset, self, job, reader, options)
-
-
-def datasets_of(
-    counted: Mapping[str, TaskCounts], protocol: str, ranks: Sequence[int]
-) -> dict[str, xr.Dataset]:
-    """Return the result of each task of a protocol, with the ranks that tables show."""
-    found = {node: part.dataset(node) for node, part in counted.items()}
-    for dataset in found.values():
-        dataset.attrs |= {"protocol": protocol, "report_ranks": " ".join(map(str, ranks))}
-    return found
-
-
-def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
-    """Add notes to the provenance of counts that were just made, with other changes."""
-    for tally in {id(part.tally): part.tally for part in parts.values()}.values():
-        found = tuple(dict.fromkeys([*tally.about.notes, *notes]))
-        tally.about = replace(tally.about, notes=found, **changed)
+        """Return the result with confidence intervals, or a warning; `job` made the counts."""
+        found = kind_of(self.tally.form).with_intervals(dataset, self, job, reader, options)
+        if not isinstance(found, str):
+            return found
+        known = dataset.attrs["warnings"]
+        return dataset.assign_attrs(warnings=f"{known}\n{found}" if known else found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar, get_args
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,19 +18,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tied_places import Ties
-
-Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
-
-
-def with_last_rank(task: Searches, given: int | None, gallery: int, section: str) -> Searches:
-    """Return a task of a card's section with the last rank that is given, or that of the card.
-
-    The card's own is checked here, by its place; `gallery` is the number of templates.
-    """
-    if given is not None:
-        return replace(task, max_rank=given)
-    check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
-    return task
 
 
 def runner_of(scores: Any) -> Any:

@@ -8,7 +8,6 @@ import xarray as xr
 
 from bioeval.results.dataset import Scalars
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import VerificationTally
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `job` made the counts."""
     from bioeval.stats.verification import verification_intervals
+    from bioeval.tallies.by_subject import SubjectAttempts, require_people
 
     tally: Any = counts.tally
     if options.by_subject:

@@ -8,7 +8,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from bioeval.base.panels import panel
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -573,6 +572,8 @@ class Protocol:
             ("source", self.source.text),
             ("summary", self.summary),
         ]
+        from bioeval.base.panels import panel
+
         return panel(f"Protocol {self.name}", rows)
 
     def to_toml(self) -> str:

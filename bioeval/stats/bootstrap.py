@@ -25,14 +25,7 @@ from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import (
-    BOOTSTRAPS,
-    CONFIDENCE,
-    REPLICATES,
-    Interval,
-    IntervalOptions,
-    check_confidence,
-)
+from bioeval.stats.options import BOOTSTRAPS, Interval, IntervalOptions, check_confidence
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 if TYPE_CHECKING:
@@ -72,14 +65,23 @@ def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence
     return out
 
 
-def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
+def weight_columns(
+    subjects: int, options: IntervalOptions, no_person: np.ndarray | None = None
+) -> np.ndarray:
     """Return weights as float32 of shape (subjects, columns).
 
-    The first column is the data themselves. The replicates follow, and for BCa the data without
-    each subject, or without each of a thousand groups of subjects where there are more.
+    The first column is the data themselves, the only one unless the method resamples. The
+    replicates follow, and for BCa the data without each subject, or without each of a thousand
+    groups of subjects where there are more. What is of no person, such as all distractors, is not
+    resampled: its weight is 1.
     """
+    if no_person is not None and no_person.any():
+        drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
+        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
+        weights[~no_person] = drawn
+        return weights
     parts = [np.ones((subjects, 1), dtype=np.float32)]
-    if subjects > 1:
+    if subjects > 1 and options.resamples:
         parts.append(subject_weights(subjects, options.replicates, options.seed))
         if options.method.endswith("bca"):
             group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
@@ -136,6 +138,14 @@ class QuadraticForms:
             pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
         )
 
+    def add_shares(
+        self, pairs: tuple[np.ndarray, np.ndarray], layer: np.ndarray, share: np.ndarray
+    ) -> None:
+        """Add shares of attempts, each between the two subjects of its pair."""
+        left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
+        share = np.asarray(share, dtype=np.float64)
+        weigh_shares(left, right, at, share, self._tiles, self._totals)
+
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
     """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
@@ -145,26 +155,6 @@ def _tiled(columns: np.ndarray) -> np.ndarray:
     whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
     whole[:, :number] = columns
     return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
-
-
-def weighted_shares(
-    weights: np.ndarray,
-    pairs: tuple[np.ndarray, np.ndarray],
-    layer: np.ndarray,
-    share: np.ndarray,
-    layers: int,
-) -> np.ndarray:
-    """Return the sums of ``share * w_a * w_b`` of each layer, shape (layers, columns).
-
-    `pairs` are the subjects of each share; `weights` are whole numbers of shape (subjects,
-    columns).
-    """
-    dtype = np.uint8 if weights.max(initial=1) <= np.iinfo(np.uint8).max else np.uint32
-    tiles = _tiled(weights.astype(dtype))
-    totals = np.zeros((len(tiles), layers, tiles.shape[2]))
-    left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
-    weigh_shares(left, right, at, np.asarray(share, dtype=np.float64), tiles, totals)
-    return np.moveaxis(totals, 0, 1).reshape(layers, -1)[:, : weights.shape[1]]
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -190,7 +180,9 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
         return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
-def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:
+def mansfield_wayman(
+    errors: Any, attempts: Any, confidence: float = IntervalOptions.CONFIDENCE
+) -> Interval:
     """Return a rate with the normal interval of its variance by subject.
 
     Parameters
@@ -276,15 +268,18 @@ ROUNDING = 1e-12
 
 
 def confidence_limits(
-    values: np.ndarray, options: IntervalOptions
+    values: np.ndarray, options: IntervalOptions, trials: int | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
 
     The columns are those of :func:`bioeval.stats.bootstrap.weight_columns`; a replicate without an
     attempt of a class is NaN and is left out. Limits are NaN without replicates, or where the
-    estimate is undefined.
+    estimate is undefined. Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
     """
     estimate = values[..., 0]
+    if trials is not None:
+        limits = confidence_limits(values, options)
+        return open_limits(estimate, *limits, trials, options.confidence)
     drawn = values[..., 1 : 1 + options.replicates]
     if not drawn.shape[-1]:
         return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
@@ -300,14 +295,6 @@ def confidence_limits(
         )
     undefined = np.isnan(estimate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def rate_limits(
-    values: np.ndarray, trials: int | np.ndarray, options: IntervalOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the confidence limits of bootstrapped rates; bounds of rates of exactly 0 or 1."""
-    limits = confidence_limits(values, options)
-    return open_limits(values[..., 0], *limits, trials, options.confidence)
 
 
 def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -395,8 +382,8 @@ def subject_bootstrap(
     errors: Any,
     attempts: Any,
     *,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     variant: BootstrapVariant = "percentile",
     random_state: RandomState = 0,
 ) -> Interval:
@@ -466,7 +453,7 @@ def subject_bootstrap(
             forms.add(pairs)
         counted = forms.totals
     values = ratio(counted[0], counted[1])
-    low, high = rate_limits(values, independent_trials(n), options)
+    low, high = confidence_limits(values, options, independent_trials(n))
     drawn = values[1 : 1 + options.replicates]
     return Interval(
         float(values[0]), float(low), float(high), options.confidence, options.method, drawn
@@ -529,7 +516,7 @@ class SubjectMeans:
         copies: int = 1,
     ):
         self.attempts, self.copies = attempts, copies  # of each subject
-        self.weights, self.options = weights, options  # weights of subject_columns
+        self.weights, self.options = weights, options  # weights of weight_columns
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
         self.trials = sample_of(int(with_attempts.sum()))
@@ -576,7 +563,7 @@ class SubjectMeans:
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""
-        return rate_limits(values, self.trials, self.options)
+        return confidence_limits(values, self.options, self.trials)
 
     def limits_along(
         self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None
@@ -654,21 +641,6 @@ class SubjectMeans:
             lows.append(low[1:])
             highs.append(high[1:])
         return np.concatenate(lows), np.concatenate(highs)
-
-
-def subject_columns(no_person: np.ndarray, options: IntervalOptions) -> np.ndarray:
-    """Return the columns of weights of a method: the data alone unless it resamples.
-
-    What is of no person, such as all distractors, is not resampled: its weight is 1.
-    """
-    if not options.resamples:
-        return np.ones((len(no_person), 1), dtype=np.float32)
-    drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
-    if not no_person.any():
-        return drawn
-    weights = np.ones((len(no_person), drawn.shape[1]), dtype=np.float32)
-    weights[~no_person] = drawn
-    return weights
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:

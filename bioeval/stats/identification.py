@@ -26,7 +26,7 @@ from bioeval.stats.bootstrap import (
     logit_limits,
     ratio,
     sample_of,
-    subject_columns,
+    subject_weights,
     weight_columns,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
@@ -34,13 +34,12 @@ from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
     assumed_independent,
-    few_people,
     independent,
     with_enough,
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import CHOSEN, equal_error
+from bioeval.stats.verification import CHOSEN, ErrorColumns
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.points import allowed_errors
@@ -125,7 +124,7 @@ class _Rate:
         level = 0.5 + options.confidence / 2
         factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
         band = SimultaneousBand(self.attempts, options, factor)
-        draws = weight_columns(people, options)[:, 1 : 1 + options.replicates].astype(np.float64)
+        draws = subject_weights(people, options.replicates, options.seed).astype(np.float64)
         draws = (draws - 1) * np.sqrt(people / (people - 1))
         place = np.minimum(losses, count)
         order = np.argsort(place, kind="stable")
@@ -452,7 +451,7 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         if band is not None:
             (low, high), inside["cms"] = band.limits((low, high)), band.inside
-        remarks = few_people(probing.people, options)
+        remarks = options.few_people(probing.people)
     else:
         low, high = independent(dataset["cms_count"].values, attempts, options)
         rank_one = low[0], high[0]
@@ -485,7 +484,7 @@ def open_set_intervals(
             remarks = _without_limits(left_out, ranks)
         else:
             by_person = _ProbeSubjects(tally, subjects, *given)
-            remarks = few_people(by_person.people, options)
+            remarks = options.few_people(by_person.people)
             if not options.resamples:
                 remarks.append(CHOSEN.format("DIR at a FAR"))
         grid = to_internal(dataset["threshold"].values, kind)
@@ -622,7 +621,7 @@ class _ProbeSubjects:
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
         impostor_of = np.bincount(person[others], minlength=n)
-        self.weights = subject_columns(no_person, options)
+        self.weights = weight_columns(len(no_person), options, no_person)
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 
@@ -701,7 +700,7 @@ class _ProbeSubjects:
             taken = _cumulative(weights, other)
             far = ratio(taken[of_other], impostor)
             found = ratio(_cumulative(weights, first)[of_first], genuine)
-            eer[part] = equal_error(far, np.clip(1 - found, 0.0, 1.0))
+            eer[part] = ErrorColumns(far, np.clip(1 - found, 0.0, 1.0)).equal_error()
             rate = ratio(taken[1:], impostor)[value]
             hits = weights[mate.person] * mate.weight[:, None]
             defined = (genuine > 0) & (impostor > 0)

@@ -28,9 +28,6 @@ def of_one(limits: Limits) -> Limits:
 #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
 STEMS = {"eer": "eer_interval"}
 
-# With fewer subjects, intervals by subject are clearly too narrow.
-_FEW = 20
-
 
 def with_intervals(
     dataset: xr.Dataset,
@@ -62,15 +59,6 @@ def with_intervals(
         "warnings": "\n".join(warnings),
     }
     return out
-
-
-def few_people(people: int, options: IntervalOptions) -> list[str]:
-    """Return a warning where too few subjects make intervals by subject unreliable."""
-    if people < 2:
-        return [f"cannot resample a single subject; {options.method} intervals are undefined"]
-    if people < _FEW:
-        return [f"only {people} subjects: intervals by subject ({options.method}) are too narrow"]
-    return []
 
 
 def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:

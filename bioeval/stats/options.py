@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -67,8 +67,8 @@ JACKKNIFE = "subject-jackknife"
 Band = Literal["pointwise", "simultaneous"]
 BANDS: tuple[Band, ...] = get_args(Band)
 
-CONFIDENCE = 0.95
-REPLICATES = 2000
+# With fewer subjects, intervals by subject are clearly too narrow.
+_FEW = 20
 
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
@@ -92,6 +92,9 @@ class IntervalOptions:
     evaluation share the seed, and with it their replicates. `about` says which data the intervals
     of identification are about: other people, or other probes in the same gallery.
     """
+
+    CONFIDENCE: ClassVar[float] = 0.95  # by default
+    REPLICATES: ClassVar[int] = 2000
 
     method: str
     confidence: float
@@ -154,6 +157,14 @@ class IntervalOptions:
     def for_this_gallery(self) -> IntervalOptions:
         """The same intervals, for a fixed gallery."""
         return replace(self, about="this gallery")
+
+    def few_people(self, people: int) -> list[str]:
+        """Return a warning where too few subjects make intervals by subject unreliable."""
+        if people < 2:
+            return [f"cannot resample a single subject; {self.method} intervals are undefined"]
+        if people < _FEW:
+            return [f"only {people} subjects: intervals by subject ({self.method}) are too narrow"]
+        return []
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""

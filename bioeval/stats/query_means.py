@@ -10,12 +10,11 @@ import xarray as xr
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats.bootstrap import SubjectMeans, subject_columns
+from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.few_errors import Placed
 from bioeval.stats.limits import (
     Limits,
     assumed_independent,
-    few_people,
     independent,
     of_one,
     with_intervals,
@@ -41,7 +40,7 @@ class QuerySubjects:
         self.no_person = who < 0
         self.units, self.options = len(who), options
         self.people = int((~self.no_person).sum())
-        self.weights = subject_columns(self.no_person, options)
+        self.weights = weight_columns(len(self.no_person), options, self.no_person)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
         """Return the means over the queries of a mask."""
@@ -107,7 +106,7 @@ def _by_subject(
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:
             found[_LARGEST[name]] = of_one(of.drawn_limits(of.values(sums).max(axis=0)[None]))
-    return found, few_people(owners.people, owners.options)
+    return found, owners.options.few_people(owners.people)
 
 
 def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:

@@ -17,11 +17,10 @@ from bioeval.stats.bootstrap import (
     SubjectMeans,
     confidence_limits,
     linear_forms,
-    rate_limits,
     ratio,
     sample_of,
-    subject_columns,
     variance,
+    weight_columns,
 )
 from bioeval.stats.few_errors import (
     ErringPairs,
@@ -34,7 +33,6 @@ from bioeval.stats.limits import (
     Limits,
     assumed_independent,
     by_subject,
-    few_people,
     independent,
     normal_limits,
     with_intervals,
@@ -116,6 +114,90 @@ def _independent(
 
 
 @dataclass
+class ErrorColumns:
+    """FAR and FRR at increasing distances, a column for the data and for each replicate.
+
+    Those :meth:`of` attempts know the genuine ones, distances and subjects, and all weights.
+    """
+
+    far: np.ndarray
+    frr: np.ndarray
+    genuine: tuple[np.ndarray, np.ndarray] = (np.empty(0), np.empty(0))
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @classmethod
+    def of(
+        cls,
+        attempts: SubjectAttempts,
+        thresholds: np.ndarray,
+        weights: np.ndarray,
+        erring: ErringPairs | None = None,
+    ) -> ErrorColumns:
+        """Return the rates of attempts; the pairs of people in error are added to `erring`."""
+        forms = QuadraticForms(weights, len(thresholds) + 1)
+        sink = forms if erring is None else MergingSinks((forms, erring))
+        genuine = attempts.sweep(thresholds, sink)
+        accepted = np.cumsum(forms.totals, axis=0)
+        found = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
+        found.frr = found.frr_at(thresholds)
+        return found
+
+    def frr_at(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return FRR at each of other thresholds, by column."""
+        counts = by_subject(*self.genuine, thresholds, len(self.weights))
+        accepted = np.cumsum(linear_forms(counts, self.weights), axis=0)
+        return ratio(accepted[-1] - accepted[:-1], accepted[-1])
+
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points of each column with the points reject-all and accept-all."""
+        far, frr = self.far, self.frr
+        zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+        return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+
+    def _defined(self) -> np.ndarray:
+        return ~np.isnan(self.far[:1]).any(axis=0) & ~np.isnan(self.frr[:1]).any(axis=0)
+
+    def equal_error(self) -> np.ndarray:
+        """Return the interpolated EER of each column."""
+        columns = np.arange(self.far.shape[1])
+        f, r = self.with_ends()
+        at = np.argmax(f >= r, axis=0)
+        f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+        return np.where(self._defined() & (at > 0), f0 + share * (f1 - f0), np.nan)
+
+    def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FRR with FAR at most the target, for each column.
+
+        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
+        """
+        columns = np.arange(self.far.shape[1])
+        f, r = self.with_ends()
+        last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
+        found = r[last, columns]
+        if not exact:
+            width = f[last + 1, columns] - f[last, columns]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
+            found = found + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - found)
+        return np.where(self._defined(), found, np.nan)
+
+    def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FAR with FRR at most the target, for each column.
+
+        The two errors change places where the points are taken from loose to strict.
+        """
+        found = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
+        return found if target < 1 else 0 * found  # reject-all, which is the last
+
+    def area(self) -> np.ndarray:
+        """Return the area under the ROC of each column, by the trapezoidal rule."""
+        f, r = self.with_ends()
+        return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
+
+
+@dataclass
 class Replicates:
     """Verification rates of the data and of each replicate, one column each."""
 
@@ -131,64 +213,69 @@ class Replicates:
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
+    @classmethod
+    @stage("bootstrap")
+    def of(
+        cls,
+        tally: VerificationTally,
+        attempts: SubjectAttempts,
+        grid: np.ndarray,
+        options: IntervalOptions,
+    ) -> Replicates:
+        """Return the rates of verification with subjects resampled.
 
-@stage("bootstrap")
-def replicates(
-    tally: VerificationTally, attempts: SubjectAttempts, grid: np.ndarray, options: IntervalOptions
-) -> Replicates:
-    """Return the rates of verification with subjects resampled.
+        Operating points are chosen anew in each replicate, as on the data themselves. Where there
+        are more distinct scores than thresholds, they are interpolated linearly between two
+        thresholds, and every replicate is corrected by the interpolation error of the data
+        themselves. `tally` has its operating points, `attempts` are of the same job, and `grid` is
+        the thresholds of the result as increasing distances.
+        """
+        points = tally.points
+        assert points is not None
+        thresholds, exact = attempts.thresholds(tally, _wanted(tally))
+        weights = weight_columns(len(attempts.no_person), options, attempts.no_person)
+        erring = ErringPairs(attempts.sides, attempts.no_person)
+        errors = ErrorColumns.of(attempts, thresholds, weights, erring)
+        people = errors.genuine[1]
+        found = cls(
+            thresholds, errors.far, errors.frr_at(grid),
+            sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
+            attempts.persons_among(np.arange(attempts.people)),
+            weights, errors.genuine, erring.few(attempts.disjoint_pairs, copies_of(tally)),
+        )  # fmt: skip
+        chosen = {"eer": errors.equal_error(), "frr_at_far": np.empty((0, errors.far.shape[1]))}
+        if len(points.far_target):
+            at_far = [errors.frr_at_far(float(x), exact) for x in points.far_target]
+            chosen["frr_at_far"] = np.stack(at_far)
+        if len(points.frr_target):
+            at_frr = [errors.far_at_frr(float(x), exact) for x in points.frr_target]
+            chosen["far_at_frr"] = np.stack(at_frr)
+        if points.every_score:
+            corners = errors.with_ends()
+            chosen |= {"auc": errors.area(), **{x.name: x.over_points(*corners) for x in OPTIMA}}
+        itself = cls.itself(points)
+        for name, value in chosen.items():  # an undefined point is so in every replicate
+            moved = np.asarray(itself[name])[..., None] - value[..., :1]
+            found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
+            found.values[name][..., 0] = itself[name]
+        return found
 
-    Operating points are chosen anew in each replicate, as on the data themselves. Where there are
-    more distinct scores than thresholds, they are interpolated linearly between two thresholds,
-    and every replicate is corrected by the interpolation error of the data themselves. `tally` has
-    its operating points, `attempts` are of the same job, and `grid` is the thresholds of the result
-    as increasing distances.
-    """
-    points = tally.points
-    assert points is not None
-    thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-    weights = subject_columns(attempts.no_person, options)
-    erring = ErringPairs(attempts.sides, attempts.no_person)
-    far, frr, (values, people) = error_columns(attempts, thresholds, weights, erring)
-    found = Replicates(
-        thresholds, far, frr_columns(values, people, grid, weights),
-        sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
-        attempts.persons_among(np.arange(attempts.people)),
-        weights, (values, people), erring.few(attempts.disjoint_pairs, copies_of(tally)),
-    )  # fmt: skip
-    chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
-    if len(points.far_target):
-        at_far = [frr_at_far(far, frr, float(x), exact) for x in points.far_target]
-        chosen["frr_at_far"] = np.stack(at_far)
-    if len(points.frr_target):
-        at_frr = [far_at_frr(far, frr, float(x), exact) for x in points.frr_target]
-        chosen["far_at_frr"] = np.stack(at_frr)
-    if points.every_score:
-        corners = _with_ends(far, frr)
-        chosen |= {"auc": area(far, frr), **{x.name: x.over_points(*corners) for x in OPTIMA}}
-    itself = exact_points(points)
-    for name, value in chosen.items():  # an undefined point is so in every replicate
-        moved = np.asarray(itself[name])[..., None] - value[..., :1]
-        found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
-        found.values[name][..., 0] = itself[name]
-    return found
+    @staticmethod
+    def itself(points: VerificationPoints) -> dict[str, Any]:
+        """Return the operating points of the data themselves that have replicates."""
+        at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
+        return {
+            "eer": points.equal_error.eer,
+            "frr_at_far": points.frr_at_far,
+            **at_frr,
+            "auc": points.auc,
+            **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
+        }
 
 
 def copies_of(tally: VerificationTally) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
     return 2 if tally.points is not None and tally.points.symmetric else 1
-
-
-def exact_points(points: VerificationPoints) -> dict[str, Any]:
-    """Return the operating points of the data themselves that have replicates."""
-    at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
-    return {
-        "eer": points.equal_error.eer,
-        "frr_at_far": points.frr_at_far,
-        **at_frr,
-        "auc": points.auc,
-        **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
-    }
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
@@ -201,83 +288,6 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     return np.concatenate([*chosen, given if len(given) <= 64 else []])
 
 
-def error_columns(
-    attempts: SubjectAttempts,
-    thresholds: np.ndarray,
-    weights: np.ndarray,
-    erring: ErringPairs | None = None,
-) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return FAR and FRR at increasing distances in each column, and the genuine attempts.
-
-    The pairs of people in error are added to `erring`.
-    """
-    forms = QuadraticForms(weights, len(thresholds) + 1)
-    genuine = attempts.sweep(thresholds, forms if erring is None else MergingSinks((forms, erring)))
-    accepted = np.cumsum(forms.totals, axis=0)
-    far = ratio(accepted[:-1], accepted[-1])
-    return far, frr_columns(*genuine, thresholds, weights), genuine
-
-
-def frr_columns(
-    values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """Return FRR at each threshold, by column."""
-    counts = by_subject(values, people, thresholds, len(weights))
-    accepted = np.cumsum(linear_forms(counts, weights), axis=0)
-    return ratio(accepted[-1] - accepted[:-1], accepted[-1])
-
-
-def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of each column with the points reject-all and accept-all."""
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
-
-
-def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the interpolated EER of each column."""
-    columns = np.arange(far.shape[1])
-    f, r = _with_ends(far, frr)
-    at = np.argmax(f >= r, axis=0)
-    f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-    defined = ~np.isnan(far[:1]).any(axis=0) & ~np.isnan(frr[:1]).any(axis=0) & (at > 0)
-    return np.where(defined, f0 + share * (f1 - f0), np.nan)
-
-
-def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
-    """Return the smallest FRR with FAR at most the target, for each column.
-
-    Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated at the target.
-    """
-    columns = np.arange(far.shape[1])
-    f, r = _with_ends(far, frr)
-    last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
-    found = r[last, columns]
-    if not exact:
-        width = f[last + 1, columns] - f[last, columns]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
-        found = found + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - found)
-    defined = ~np.isnan(far[:1]).any(axis=0) & ~np.isnan(frr[:1]).any(axis=0)
-    return np.where(defined, found, np.nan)
-
-
-def far_at_frr(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
-    """Return the smallest FAR with FRR at most the target, for each column.
-
-    The two errors change places where the points are taken from loose to strict.
-    """
-    found = frr_at_far(frr[::-1], far[::-1], target, exact)
-    return found if target < 1 else 0 * found  # reject-all, which is the last
-
-
-def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the area under the ROC of each column, by the trapezoidal rule."""
-    f, r = _with_ends(far, frr)
-    return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
-
-
 def _resampled(
     dataset: xr.Dataset,
     tally: VerificationTally,
@@ -285,7 +295,7 @@ def _resampled(
     options: IntervalOptions,
 ) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
-    drawn = replicates(tally, attempts, grid, options)
+    drawn = Replicates.of(tally, attempts, grid, options)
     # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
     logit = replace(options, method="subject-bootstrap-logit")
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
@@ -295,7 +305,7 @@ def _resampled(
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
-    frr = rate_limits(drawn.frr, drawn.subjects, options)
+    frr = confidence_limits(drawn.frr, options, drawn.subjects)
     found["frr"] = genuine.frr_limits(grid, frr)
     of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
@@ -318,7 +328,7 @@ def _resampled(
             found[name] = found[name][0][::-1], found[name][1][::-1]
         inside = {name: there[::-1] for name, there in inside.items()}
     units = {"genuine_subjects": drawn.subjects}
-    return found, few_people(drawn.people, options), units, inside
+    return found, options.few_people(drawn.people), units, inside
 
 
 def _widen_to_band(
@@ -343,7 +353,7 @@ def _widen_to_band(
 def _scaled_limits(
     scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
 ) -> Limits:
-    low, high = rate_limits(scalar.scaled(values), trials, options)
+    low, high = confidence_limits(scalar.scaled(values), options, trials)
     return scalar.unscaled(low), scalar.unscaled(high)
 
 
@@ -455,7 +465,7 @@ def _analytic(
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
     found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
-    columns = subject_columns(attempts.no_person, options)
+    columns = weight_columns(len(attempts.no_person), options, attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
     found["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
@@ -468,4 +478,4 @@ def _analytic(
         found["far_at_frr"] = undefined, undefined
         chosen.append("FAR at a FRR")
     units = {"genuine_subjects": sample_of(len(np.unique(people)))}
-    return found, [*few_people(attempts.people, options), *map(CHOSEN.format, chosen)], units
+    return found, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units

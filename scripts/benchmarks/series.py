@@ -18,11 +18,12 @@ from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
-from bioeval.evaluation.evaluate import evaluate, summary
+from bioeval.evaluation.all_tasks import evaluate
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.studies.sites.tally import tally
 from bioeval.studies.summaries.summaries import summaries
+from bioeval.studies.summaries.summary import summary
 
 Tell = Callable[[str], None]
 

@@ -17,7 +17,7 @@ from benchmarks import peers
 from benchmarks.matrices import Matrix, features
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
-from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import pytest
@@ -132,12 +131,6 @@ def test_a_module_at_a_door_has_what_the_core_calls(what, name):
 
 def test_two_studies_offer_nothing_under_one_name():
     assert len(set(OFFERS)) == len(OFFERS)
-
-
-def test_shortcuts_have_what_a_summary_calls():
-    homes = [home for one in study.doors().values() for home in one.shortcuts]
-    assert homes
-    assert all(callable(importlib.import_module(home).scalars_together) for home in homes)
 
 
 def test_a_section_of_a_card_that_no_study_evaluates_is_refused():

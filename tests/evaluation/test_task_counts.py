@@ -74,7 +74,8 @@ def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
 def test_counts_without_intervals_say_so_beside_other_warnings(known):
     before = xr.Dataset(attrs={"warnings": known})
     for form, what in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
-        found = kind_of(form).with_intervals(before, None, None, None, None)
+        counts = TaskCounts(SimpleNamespace(form=form), {})
+        found = counts.with_intervals(before, None, None, None)
         *others, last = found.attrs["warnings"].split("\n")
         assert others == [known] * bool(known)
         assert last.startswith(what)

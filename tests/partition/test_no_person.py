@@ -9,7 +9,6 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.evaluation.splits import SplitSides
 from bioeval.partition import (
     EnrolledSplit,
     Experiment,
@@ -24,6 +23,7 @@ from bioeval.partition import (
 )
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.folds.splits import SplitSides
 
 QUERIES = np.repeat(np.arange(1, 21), 2)
 GALLERY = np.concatenate([np.repeat(np.arange(1, 21), 3), np.zeros(60, dtype=int), [-1] * 6])

@@ -12,7 +12,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
-from bioeval.stats.bootstrap import SubjectMeans, subject_columns, weight_columns
+from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import PairCounts
@@ -44,9 +44,7 @@ def test_limits_along_a_curve_are_those_of_plain_loops(case, method):
     attempts, hits = case
     options = IntervalOptions.parse(method, 0.9, 100)
     number = np.array(attempts)
-    means = SubjectMeans(
-        number, subject_columns(np.zeros(len(number), dtype=bool), options), options
-    )
+    means = SubjectMeans(number, weight_columns(len(number), options), options)
     placed, at = as_placed(hits), np.arange(-1.0, 8.0)
     low, high = means.limits_along(placed, at)
     rate = np.array([(placed.place <= t).sum() for t in at]) / max(number.sum(), 1)

@@ -16,7 +16,7 @@ from bioeval.base.random import seed_sequence
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.verification import replicates
+from bioeval.stats.verification import Replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.point_search import refine
@@ -46,7 +46,7 @@ def drawn_by(scores, interval, grid, **options):
         symmetric=False,
     )
     grid = np.asarray(grid, dtype=float)
-    return replicates(tally, SubjectAttempts(job), grid, interval)
+    return Replicates.of(tally, SubjectAttempts(job), grid, interval)
 
 
 # ------------------------------------------------------------------ by hand

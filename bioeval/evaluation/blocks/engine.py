@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.engines import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
@@ -114,38 +112,13 @@ class BlockEngine:
             yield part
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 # Arguments of a call that its counts do not depend on. A key is a secret, and not to be written.
 _ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "margin", "band")
 
 
-def distributable(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function run on the cluster of its `client` and keep a `checkpoint`.
-
-    Both are keyword arguments of the function, which need not look at them itself.
-    """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        client, checkpoint = kwargs.get("client"), kwargs.get("checkpoint")
-        if client is None and checkpoint is None:
-            return function(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        engine = _engine(client, checkpoint, function.__name__, given.arguments)
-        try:
-            with computed_by(engine):
-                return function(*args, **kwargs)
-        finally:
-            engine.close()
-
-    return call
-
-
-def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]) -> BlockEngine:
+def engine_of_call(
+    client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]
+) -> BlockEngine:
     """Return the engine of a call."""
     executor: Executor = LocalExecutor()
     if client is not None:

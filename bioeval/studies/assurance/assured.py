@@ -46,8 +46,7 @@ from bioeval.scores import (
     pattern_of_pairs,
     require_scores,
 )
-from bioeval.stats.bootstrap import subject_weights
-from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, check_confidence, subject_weights
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
@@ -402,7 +401,7 @@ def check_claim(
     fusion: FusionRule = "min",
     new_gallery: bool = False,
     same_data: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -558,7 +557,7 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
 
 
 def _digest(scores: Scores) -> str:
-    from bioeval.evaluation.blocks.checkpoint import digest_of_data
+    from bioeval.evaluation import digest_of_data
 
     return digest_of_data(scores)
 

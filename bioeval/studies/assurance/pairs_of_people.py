@@ -22,7 +22,7 @@ from bioeval.scores import (
     codes_of,
     threads_for,
 )
-from bioeval.stats.bootstrap import subject_weights, weighted_shares
+from bioeval.stats import QuadraticForms, subject_weights
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
     CellCounts,
@@ -243,7 +243,9 @@ class PairShares(AttainableThresholds):
         pair, n, k = key % self.people**2, self.people, len(layers)
         low, high, step = pair // n, pair % n, key // n**2
         weights = self.weights(replicates, seed)
-        drawn = np.cumsum(weighted_shares(weights, (low, high), step, share, k), axis=0)
+        forms = QuadraticForms(weights, k)
+        forms.add_shares((low, high), step, share)
+        drawn = np.cumsum(forms.totals, axis=0)
         whole = np.bincount(step, share, k).cumsum()
         both = np.concatenate([step * n + low, step * n + high])
         own = np.bincount(both, np.tile(share, 2), k * n).reshape(k, n).cumsum(axis=0)
@@ -272,7 +274,9 @@ class PairShares(AttainableThresholds):
             return (w.sum(axis=0) ** 2 - (w**2).sum(axis=0)) / 2
         low, high = np.nonzero(self._total)
         none = np.zeros(len(low), dtype=np.int64)
-        return weighted_shares(weights, (low, high), none, np.ones(len(low)), 1)[0]
+        forms = QuadraticForms(weights, 1)
+        forms.add_shares((low, high), none, np.ones(len(low)))
+        return forms.totals[0]
 
 
 class _Entries:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.stats.bootstrap import quantiles
+from bioeval.stats import quantiles
 
 AssuranceRule = Literal["estimated", "guaranteed"]
 ASSURANCES: tuple[AssuranceRule, ...] = get_args(AssuranceRule)

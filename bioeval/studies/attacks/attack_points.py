@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,8 @@ from bioeval.base import (
     require_memory,
     seed_sequence,
 )
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.base.variables import Bootstrap
+from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import (
     BlockReader,
@@ -31,17 +32,16 @@ from bioeval.scores import (
     plain,
     threads_for,
 )
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
     confidence_limits,
-    rate_limits,
     ratio,
     sample_of,
     subject_weights,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import Limits, few_people, with_intervals
-from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.verification import error_columns, frr_columns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
@@ -333,10 +333,10 @@ def with_attack_intervals(
         raise ProtocolError(
             f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
         )
-    if options.method not in BOOTSTRAPS:
+    if not options.resamples:
         raise ProtocolError(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
-            f"of {', '.join(BOOTSTRAPS)}"
+            f"of {', '.join(get_args(Bootstrap))}"
         )
     people = SubjectAttempts(found.job)
     sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
@@ -348,7 +348,8 @@ def with_attack_intervals(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
         "expected fewer thresholds or replicates",
     )  # fmt: skip
-    far, frr, (genuine, who) = error_columns(people, at, weights)
+    errors = ErrorColumns.of(people, at, weights)
+    far, frr, (genuine, who) = errors.far, errors.frr, errors.genuine
     accepted = _accepted(parts, attacks, people, weights, at, options)
     of_species = ratio(accepted[:-1], accepted[-1])
     rates = {
@@ -370,7 +371,7 @@ def with_attack_intervals(
         "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
-    shown: dict[str, Limits] = {}
+    shown: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for point, name in zip(("", "_at_eer", "_at_far", "_at_threshold"), points, strict=True):
         if name not in dataset:
             continue
@@ -389,16 +390,16 @@ def with_attack_intervals(
         )
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
-        error = crossings(iapar, frr_columns(genuine, who, curve, weights), itself)
+        error = crossings(iapar, errors.frr_at(curve), itself)
         few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
-        low, high = rate_limits(error, few, options)
+        low, high = confidence_limits(error, options, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
     known_names = {
         f"{name}_{side}": Name(f"{end} end of the interval of {name}")
         for name in shown
         for side, end in (("low", "lower"), ("high", "upper"))
     }
-    remarks = few_people(people.people, options)
+    remarks = options.few_people(people.people)
     out = with_intervals(dataset, shown, names | known_names, options, remarks)
     also = [x for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
@@ -451,10 +452,10 @@ def _accepted(
 
 def _limits(
     drawn: np.ndarray, name: str, trials: dict[str, Any], options: IntervalOptions
-) -> Limits:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of a rate; a sum of two rates has no logit."""
     if name.startswith("riapar") and options.method.endswith("logit"):
-        options = replace(options, method=BOOTSTRAPS[0])
+        options = replace(options, method="subject-bootstrap")
     if name in trials:
-        return rate_limits(drawn, trials[name], options)
+        return confidence_limits(drawn, options, trials[name])
     return confidence_limits(drawn, options)

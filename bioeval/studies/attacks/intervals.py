@@ -9,15 +9,15 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from bioeval.base import Argument, DataError
-from bioeval.stats.bootstrap import (
-    rate_limits,
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
+    by_subject,
+    confidence_limits,
     ratio,
     sample_of,
     weight_columns,
 )
-from bioeval.stats.limits import by_subject
-from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.verification import equal_error
 from bioeval.studies.attacks.counts import Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 
@@ -50,13 +50,13 @@ def presentation_limits(
         for rate, values in data.rates_of(accepted, number).items():
             few = trials[-1] if rate == "bpcer" else trials[:-1].min()
             few = trials[:-1] if rate == "apcer_of_species" else few
-            found.setdefault(rate, []).append(rate_limits(values, few, options))
+            found.setdefault(rate, []).append(confidence_limits(values, options, few))
     if not np.isnan(data.d_eer.eer):
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
         accepted = np.stack([x.accepted(curve) for x in weighed])
         rates = data.rates_of(accepted, number)
         error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
-        low, high = rate_limits(error, trials.min(), options)
+        low, high = confidence_limits(error, options, trials.min())
         found["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
     return {
         rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
@@ -78,7 +78,7 @@ def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndar
 
     What thresholds between the points change there moves every replicate, as it does the data.
     """
-    found = equal_error(falling, rising)
+    found = ErrorColumns(falling, rising).equal_error()
     found = np.clip(found + (itself - found[0]), 0.0, 1.0)
     found[0] = itself
     return found
@@ -168,7 +168,7 @@ def relative_morph_limits(
     # The mean of both is a proportion; their sum has no logit.
     half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
     few = min(sample_of(len(place)) // 2, sample_of(len(set(who))))
-    low, high = rate_limits(half, few, replace(options, method=BOOTSTRAPS[0]))
+    low, high = confidence_limits(half, replace(options, method="subject-bootstrap"), few)
     return 2 * low, 2 * high
 
 
@@ -183,4 +183,4 @@ def morph_limits(
     drawn = weight_columns(len(place), options).astype(np.float64)
     weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
     found = ratio(values @ weights, weights.sum(axis=0)[None])
-    return rate_limits(found, sample_of(len(place)) // 2, options)
+    return confidence_limits(found, options, sample_of(len(place)) // 2)

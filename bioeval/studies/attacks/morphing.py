@@ -21,7 +21,7 @@ from bioeval.base import (
     require_list,
     short_name,
 )
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import verification
 from bioeval.results import (
     Block,
     FactList,
@@ -45,8 +45,7 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats.bootstrap import QuadraticForms
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions, QuadraticForms
 from bioeval.studies.attacks.counts import RateBootstrap
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
@@ -108,8 +107,8 @@ def morphing(
     thresholds: Any = None,
     far_targets: Any = FAR_TARGETS,
     interval: RateBootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:

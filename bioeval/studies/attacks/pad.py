@@ -40,7 +40,7 @@ from bioeval.results import (
     rate_with_limits,
     threshold_text,
 )
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.attacks.counts import (
     DetectionRule,
     Potential,
@@ -78,8 +78,8 @@ def pad(
     instrument: Any = None,
     subjects: Any = None,
     interval: RateBootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     name: str = "",
 ) -> xr.Dataset:

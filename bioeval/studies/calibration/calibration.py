@@ -23,7 +23,7 @@ from bioeval.base import (
     printable,
     reported_to,
 )
-from bioeval.evaluation.chosen_threshold import attempts_within
+from bioeval.evaluation import attempts_within
 from bioeval.results import (
     Block,
     FactList,

@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import PLURALS, counted, larger_is_closer, require_flag
-from bioeval.evaluation.evaluate import scalars_of
-from bioeval.evaluation.plan import EvaluationOptions, compared, resolve_card
+from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
 from bioeval.scores import (
@@ -40,6 +39,7 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
 from bioeval.tallies import check_targets
+from bioeval.tallies.threshold_search import Attempts
 
 
 @leaves_out_attacks
@@ -447,16 +447,12 @@ def kind_finding(
         message = f"{PLURALS[scores.kind]}; not checked without both classes"
         return Finding("kind", "ok", message)
     genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
-    both = np.concatenate([genuine, impostor])
-    flags = np.arange(len(both)) < len(genuine)
-    options = EvaluationOptions.parse(auc=False, far_targets=())
-    nodes, _ = scalars_of(Scores.from_pairs(both, flags), "auto", options)
-    eer = float(nodes["verification/single"].variables["eer"][1])
+    eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     severity, message, remedy = judge_kind(
         eer, scores.kind, people, diagonal=diagonal, origin=scores._origin
     )
-    count = len(both) if eer > 0.5 else 0
+    count = len(genuine) + len(impostor) if eer > 0.5 else 0
     return Finding("kind", severity, message, count, "", remedy)
 
 

@@ -163,7 +163,7 @@ def _curves(
     **options: Any,
 ) -> xr.DataTree:
     """Return the results of systems whose curves are drawn: those of the compared tasks."""
-    from bioeval.evaluation.evaluate import evaluate
+    from bioeval.evaluation import evaluate
     from bioeval.protocol import for_layout
 
     if protocol is not None:

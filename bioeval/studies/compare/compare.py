@@ -23,7 +23,7 @@ from bioeval.base import (
     counted,
     require_choice,
 )
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.protocol import with_exclusions
 from bioeval.results import KIND_DOUBT, along, build, kind_doubt
 from bioeval.scores import (
@@ -36,10 +36,7 @@ from bioeval.scores import (
     as_row,
     leaves_out_attacks,
 )
-from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap import confidence_limits
-from bioeval.stats.limits import few_people
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions, confidence_limits, zero_error_bound
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.margins import MARGINS, MarginConclusions, check_margin, within_margins
 from bioeval.studies.compare.measures import (
@@ -111,8 +108,8 @@ def compare(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     adjust: Adjustment = "none",
     margin: float | Mapping[str, float] | None = None,
@@ -450,7 +447,7 @@ def _dataset(
                 kind, origin = system.scores.kind, system.scores._origin
                 doubt = kind_doubt(eer, kind, people, fused=fused, origin=origin, system=name)
                 doubts += [doubt] if doubt else []
-    warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
+    warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]

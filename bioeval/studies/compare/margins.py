@@ -10,8 +10,7 @@ import numpy as np
 
 from bioeval.base import COMPARED, Argument, DataError, Name, bad_choice, require_number
 from bioeval.results import Variables
-from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions, zero_error_bound
 from bioeval.studies.compare.measures import PairedMeasure
 
 MARGINS = {

@@ -22,11 +22,15 @@ from bioeval.scores import (
     codes_of,
     threads_for,
 )
-from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
-from bioeval.stats.identification import identification_replicates, rank_one_decisions
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import QuerySubjects
-from bioeval.stats.verification import exact_points, replicates
+from bioeval.stats import (
+    IntervalOptions,
+    QuerySubjects,
+    Replicates,
+    identification_replicates,
+    rank_one_decisions,
+    sample_of,
+    weight_columns,
+)
 from bioeval.studies.compare.counts import (
     ENOUGH,
     EXACT_ATTEMPTS,
@@ -52,6 +56,9 @@ from bioeval.tallies import (
     refine,
     run_jobs,
 )
+
+# Far below the difference of one attempt in any countable number.
+_ROUNDING = 1e-12
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100
@@ -311,7 +318,7 @@ def _drawn(
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
         each = [
-            replicates(x.tallies[0], x.by_subject(None, numbers), none, interval) for x in (a, b)
+            Replicates.of(x.tallies[0], x.by_subject(None, numbers), none, interval) for x in (a, b)
         ]
         kept = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
@@ -319,10 +326,10 @@ def _drawn(
         )
         assert some is not None
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
-    weights = subject_columns(first.no_person, interval)
+    weights = weight_columns(len(first.no_person), interval, first.no_person)
     drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
-        for name, value in exact_points(system.points).items():
+        for name, value in Replicates.itself(system.points).items():
             found[name][..., 0] = value
     return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
@@ -346,7 +353,7 @@ def identification_measures(
     attempt = 1 / max(*(x.attempts[-1] for x in (a, b)), 1)
 
     def differing(one: np.ndarray, other: np.ndarray) -> int:
-        return len(np.unique(person[np.abs(one - other) > ROUNDING]))
+        return len(np.unique(person[np.abs(one - other) > _ROUNDING]))
 
     rank_one = np.stack([x[0] for x in drawn])
     scalar = COMPARED["recognition_rate"]
@@ -357,7 +364,7 @@ def identification_measures(
     if "order" in (a.scores.kind, b.scores.kind):
         return
     at_far = np.stack([x[1] for x in drawn])
-    order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > ROUNDING))
+    order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
     scalar = COMPARED["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         made = [x.impostor_searches for x in (a, b)]
@@ -382,7 +389,7 @@ def _searches_in_another_order(
     subjects of an identified probe and of a non-mated search whose order differs.
     """
     first, second = a.tallies[-1], b.tallies[-1]
-    own = (a.rank_one()[0] > ROUNDING) & (b.rank_one()[0] > ROUNDING)
+    own = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
     searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
     searches &= second.others > 0
@@ -513,10 +520,10 @@ def retrieval_measures(
         pairs = zip(means, (first, second), strict=True)
         values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
         one, other = (np.nan_to_num(x.each) for x in (first, second))
-        differ = (np.abs(one - other) > ROUNDING) | (first.counted != second.counted)
+        differ = (np.abs(one - other) > _ROUNDING) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
         decisions = np.isin(np.concatenate([one, other]), (0, 1)).all() and key[0] == "cmc"
-        attempt = 1 / max(*a.attempts, *b.attempts, 1) if decisions else 2 * ROUNDING
+        attempt = 1 / max(*a.attempts, *b.attempts, 1) if decisions else 2 * _ROUNDING
         yield PairedMeasure(
             key[1], COMPARED[key[0]], values, means[0].trials, attempt, discordant,
             discordant if order is None else order,
@@ -536,7 +543,7 @@ def _units_in_another_order(
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():
         one, other = (np.nan_to_num(x.measures[key].each) for x in (a, b))
-        differ |= (np.abs(one - other) > ROUNDING) | (a.counted != b.counted)
+        differ |= (np.abs(one - other) > _ROUNDING) | (a.counted != b.counted)
     if not differ.any():
         return 0
     person = numbers[codes_of(a.scores).probe]

@@ -24,10 +24,8 @@ from bioeval.base import (
     nearest_name,
     require_list,
 )
-from bioeval.evaluation.evaluate import evaluate
-from bioeval.evaluation.identification import closed_set, open_set
-from bioeval.evaluation.ticker import ticker
-from bioeval.evaluation.verification import verification
+from bioeval.base.progress import reporter
+from bioeval.evaluation import closed_set, evaluate, open_set, verification
 from bioeval.protocol import Protocol, load
 from bioeval.results import (
     Block,
@@ -163,11 +161,10 @@ def conventions(
         task = of_card[0] if of_card else plain
     asked = (measure or "").lower()
     readings, left_out = Readings(scores, task, asked, at, chosen).listed()
-    shared, tick = _Shared(scores, asked), ticker(progress, len(readings))
-    rows = []
-    for reading in readings:
+    shared, rows = _Shared(scores, asked), []
+    for done, reading in enumerate(readings, start=1):
         rows.append((reading, shared.values(reading, task)))
-        tick(1)
+        reporter(progress)(done, len(readings))
     shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
     names = [asked] if asked else shown
     return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)

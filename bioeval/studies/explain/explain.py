@@ -17,8 +17,7 @@ from bioeval.base import (
     nearest_name,
     require_integer,
 )
-from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, chosen_threshold, resolve_card
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol import Protocol, for_layout
 from bioeval.scores import (

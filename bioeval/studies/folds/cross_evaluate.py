@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -28,14 +28,8 @@ from bioeval.base import (
     computed_here,
     counted,
 )
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.splits import (
-    PairSides,
-    ReducedGalleries,
-    SplitPlan,
-    SplitSides,
-    plan_of_scores,
-)
+from bioeval.base.variables import Bootstrap
+from bioeval.evaluation import distributable
 from bioeval.partition import (
     ClaimSampler,
     Experiment,
@@ -56,7 +50,7 @@ from bioeval.scores import (
     require_subjects,
     threads_for,
 )
-from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, check_confidence
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
@@ -82,6 +76,13 @@ from bioeval.studies.folds.options import (
     parse_ranks,
 )
 from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
+from bioeval.studies.folds.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 from bioeval.tallies import (
     FAR_TARGETS,
     PlainTies,
@@ -122,7 +123,7 @@ def cross_evaluate(
     frr_targets: Sequence[float] = (),
     interval: FoldInterval = "nadeau-bengio",
     confidence: float = 0.95,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -296,7 +297,7 @@ def cross_evaluate(
         attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
         data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
-    if interval in BOOTSTRAPS:
+    if interval in get_args(Bootstrap):
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
         _check_people(data, options, estimator)
     if estimator is None:
@@ -475,7 +476,7 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise if an experiment chooses a threshold and has no part to choose it on."""
     if options.task != "closed_set" and options.rule.name == "none":
-        if options.far_targets is None or options.interval in BOOTSTRAPS:
+        if options.far_targets is None or options.resamples:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give "
                 f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
@@ -596,9 +597,9 @@ def evaluate_folds(
     progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
-    from bioeval.evaluation.plan import compared_scores
+    from bioeval.evaluation import compared
 
-    attacked, scores = scores._attacked, compared_scores(scores, card)
+    attacked, scores = scores._attacked, compared(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
@@ -625,7 +626,7 @@ def evaluate_folds(
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        given = scores if attacked is None else compared_scores(attacked, card)
+        given = scores if attacked is None else compared(attacked, card)
         attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:
@@ -643,9 +644,9 @@ def evaluate_folds(
             options = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(task=name, **options)
     resampling = None
-    if uncertainty.interval in BOOTSTRAPS:
+    if uncertainty.interval in get_args(Bootstrap):
         resampling = IntervalOptions.parse(
-            uncertainty.interval, uncertainty.confidence, REPLICATES, 0
+            uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
         )
         require_people(scores, uncertainty.interval)
     found = evaluate_tasks(

@@ -23,16 +23,8 @@ from bioeval.base import (
     require_callable,
     stage,
 )
+from bioeval.base.progress import ticker
 from bioeval.base.study import hooks
-from bioeval.evaluation.splits import (
-    PairSides,
-    Split,
-    SplitPlan,
-    SplitSides,
-    plan_of,
-    plan_of_scores,
-)
-from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate
 from bioeval.scores import (
@@ -51,7 +43,6 @@ from bioeval.scores import (
     knows_people,
     require_scores,
 )
-from bioeval.stats.options import BOOTSTRAPS
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
@@ -60,6 +51,14 @@ from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
+from bioeval.studies.folds.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
 from bioeval.tallies import (
     Attempts,
     FoldSweep,
@@ -126,7 +125,7 @@ def require_attacks(options: FoldOptions) -> None:
         )
     if options.claims is not None:
         raise ProtocolError(f"{Argument('attack')} does not go with drawn claims")
-    if options.interval in BOOTSTRAPS:
+    if options.resamples:
         raise ProtocolError(
             f"{Argument('interval', options.interval)} has no limits of attack rates in folds; "
             f"expected {Argument('interval', 'nadeau-bengio')} or 'quantile'"

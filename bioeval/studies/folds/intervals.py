@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import RATES_OF, rates_of, require_number, require_numbers
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    IntervalOptions,
     QuadraticForms,
+    by_subject,
+    check_confidence,
+    confidence_limits,
     linear_forms,
-    rate_limits,
     sample_of,
     weight_columns,
 )
-from bioeval.stats.limits import by_subject, few_people
-from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.tallies import PairCounts, SubjectAttempts
 
 
@@ -152,13 +153,13 @@ class PooledRates:
         for scalar in RATES_OF["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
-            low, high = map(scalar.unscaled, rate_limits(values, number, self.options))
+            low, high = map(scalar.unscaled, confidence_limits(values, self.options, number))
             found[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return found
 
     def remarks(self) -> list[str]:
         """Return warnings where the intervals are unreliable."""
-        return few_people(len(self._number), self.options)
+        return self.options.few_people(len(self._number))
 
 
 class _Renumbered:

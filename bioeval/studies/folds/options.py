@@ -19,7 +19,7 @@ from bioeval.base import (
 )
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.scores import Scores, codes_of, parse_fusion
-from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import PlainTies, Rule, Templates, ThresholdTask
@@ -47,7 +47,7 @@ class Assurance:
         assure: float | None,
         assurance: str,
         rule: Rule,
-        replicates: int = REPLICATES,
+        replicates: int = IntervalOptions.REPLICATES,
         random_state: RandomState = 0,
     ) -> Assurance | None:
         """Return the assurance that the options ask for; None without `assure`."""
@@ -117,11 +117,16 @@ class FoldOptions:
                 f"{Argument('claims')} is {type(self.claims).__name__}; expected a "
                 "ClaimSampler, to draw claims for each part"
             )
-        if self.interval in BOOTSTRAPS:
+        if self.resamples:
             raise ProtocolError(
                 f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
                 f"not of drawn claims; give {Argument('interval', 'quantile')}"
             )
+
+    @property
+    def resamples(self) -> bool:
+        """Whether the subjects are resampled."""
+        return self.interval in get_args(Bootstrap)
 
     def _check_assurance(self) -> None:
         """Raise unless a FAR of all comparisons is assured."""

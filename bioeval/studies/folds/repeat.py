@@ -26,7 +26,6 @@ from bioeval.base import (
     require_choice,
     require_text,
 )
-from bioeval.evaluation.splits import ReducedGalleries, SplitSides, require_square
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.partition import ClaimSampler, Experiment, SplitterLike
 from bioeval.results import about_attrs, build, rate
@@ -42,10 +41,11 @@ from bioeval.scores import (
     parse_fusion,
     require_scores,
 )
-from bioeval.stats.options import check_confidence
+from bioeval.stats import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
+from bioeval.studies.folds.splits import ReducedGalleries, SplitSides, require_square
 from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,

@@ -32,7 +32,7 @@ from bioeval.results import (
     support_warnings,
 )
 from bioeval.scores import Provenance
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats import ratio
 from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words

@@ -19,8 +19,7 @@ from bioeval.base import (
     require_choice,
     require_flag,
 )
-from bioeval.evaluation.identification import closed_set
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import closed_set, verification
 from bioeval.scores import (
     BlockReader,
     Metric,

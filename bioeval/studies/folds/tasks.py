@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from bioeval.base import ProtocolError
-from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
+from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import Protocol, available
 from bioeval.results import tree_of
 from bioeval.scores import Progress, Scores
@@ -31,7 +31,7 @@ def evaluate(
             f"out {' and '.join(unused)}, or {how}"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    refuse_unused(card, options)
+    options.refuse_unused(card)
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     at_frr = () if at_frr is None else at_frr
     found = evaluate_folds(scores, card, targets, at_frr, progress=progress)

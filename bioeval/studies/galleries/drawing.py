@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import RandomState, larger_is_closer
+from bioeval.evaluation import TaskPlan
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
 from bioeval.scores import BlockReader, Progress, Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
 from bioeval.studies.galleries.random_galleries import GalleryJob, SampledJob, thresholds_over
@@ -52,24 +52,24 @@ class RandomGalleries:
 
     def identification(
         self,
-        planner: TaskPlanner,
-        task: OpenSet | ClosedSet,
+        plan: Callable[[], TaskPlan],
         limits: IntervalOptions | None,
         progress: Progress | None,
     ) -> xr.Dataset:
         """Evaluate open-set or closed-set identification."""
         if limits is not None:
             refuse_interval(limits.method)
-        plan = planner.identification(task, self)
+        job, options = plan()
         if self.drawn.repeats:
-            return self._sampled(plan, progress)
-        (tally,) = run_jobs(planner.reader, [plan.job], progress)
-        make = open_set_expected if isinstance(task, OpenSet) else closed_set_expected
-        return make(tally, **plan.options)
+            return self._sampled(job, options, progress)
+        (tally,) = run_jobs(job.reader, [job], progress)
+        make = open_set_expected if "impostors" in options else closed_set_expected
+        return make(tally, **options)
 
-    def _sampled(self, plan: TaskPlan, progress: Progress | None) -> xr.Dataset:
+    def _sampled(
+        self, job: GalleryJob, options: dict[str, Any], progress: Progress | None
+    ) -> xr.Dataset:
         """Evaluate identification in a sample of galleries, at the ranks of the exact mean."""
-        job, options = plan.job, dict(plan.options)
         note = options.pop("note")
         options |= {"max_rank": job.ranks, "ties": job.ties}
         node, kind = "closed_set", job.reader.scores.kind

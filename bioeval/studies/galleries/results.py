@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import OPEN_SET, DataError, Name, counted
-from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
@@ -24,7 +24,7 @@ from bioeval.tallies.counts import role_of
 
 if TYPE_CHECKING:
     from bioeval.scores import BlockReader
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats import IntervalOptions
 
 
 #: Rates that are averaged, where the results have them.
@@ -312,6 +312,6 @@ def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:
 
 def with_intervals(
     dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
-) -> xr.Dataset:
-    """Return the result with a warning that it has no confidence intervals."""
-    return noted(dataset, "means over drawn galleries have no confidence intervals")
+) -> str:
+    """Return why the result has no confidence intervals."""
+    return "means over drawn galleries have no confidence intervals"

@@ -23,17 +23,17 @@ from bioeval.base import (
 )
 from bioeval.results import RULE_OF_30, about_attrs, along, build
 from bioeval.scores import mates_among
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
     QuadraticForms,
+    by_subject,
     confidence_limits,
-    open_limits,
     ratio,
     sample_of,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
-from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.verification import frr_at_far
 from bioeval.tallies import (
     Attempts,
     GroupTally,
@@ -337,7 +337,7 @@ def group_intervals(
         own = np.cumsum(sink.own[g], axis=0)
         rates = ratio(own[:-1], own[-1]), ratio(made - taken, made)
         for i, x in enumerate(targets.tolist()):
-            at_far[0, g, i] = frr_at_far(*rates, x, exact[g])
+            at_far[0, g, i] = ErrorColumns(*rates).frr_at_far(x, exact[g])
             at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
@@ -353,7 +353,7 @@ def group_intervals(
         found["threshold_at_far"] = -high, -low
     measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
     found |= measured
-    remarks = [*few_people(attempts.people, options), *remarks]
+    remarks = [*options.few_people(attempts.people), *remarks]
     out = with_intervals(dataset, found, GROUPS, options, remarks)
     return out.assign_attrs(
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
@@ -488,22 +488,17 @@ def _limits(
     at_far: np.ndarray,
     trials: tuple[np.ndarray, np.ndarray],
     options: IntervalOptions,
-) -> dict[str, Limits]:
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
 
-    def limits(values: np.ndarray, numbers: np.ndarray) -> Limits:
-        low, high = confidence_limits(values, options)
-        for place, trial in np.ndenumerate(numbers):
-            ends = values[*place, ..., 0], low[place], high[place]
-            low[place], high[place] = open_limits(*ends, int(trial), options.confidence)
-        return low, high
-
     alone = np.array([sample_of(int(n)) for n in subjects])
     return {
-        "frr": limits(frr, alone),
-        "far": limits(far, pairs),
-        "frr_at_far": limits(at_far[0], np.minimum(alone, pairs.diagonal())),
+        "frr": confidence_limits(frr, options, alone),
+        "far": confidence_limits(far, options, pairs),
+        "frr_at_far": confidence_limits(
+            at_far[0], options, np.minimum(alone, pairs.diagonal())[:, None]
+        ),
         "threshold_at_far": confidence_limits(at_far[1], _percentiles(options)),
     }
 
@@ -511,12 +506,12 @@ def _limits(
 def _percentiles(options: IntervalOptions) -> IntervalOptions:
     """Return interval options for values that are not rates and have no logit."""
     logit = options.method.endswith("logit")
-    return replace(options, method=BOOTSTRAPS[0]) if logit else options
+    return replace(options, method="subject-bootstrap") if logit else options
 
 
 def _of_measures(
     far: np.ndarray, frr: np.ndarray, alpha: float, options: IntervalOptions
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], list[str]]:
     """Return the limits of the measures that compare groups, and warnings.
 
     Without an error in any group the replicates do not vary; that shows nothing, and the limits

@@ -26,9 +26,8 @@ from bioeval.base import (
     require_number,
     short_name,
 )
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.identification import open_set
-from bioeval.evaluation.ticker import ticker
+from bioeval.base.progress import ticker
+from bioeval.evaluation import distributable, open_set
 from bioeval.results import (
     RULE_OF_30,
     Block,
@@ -61,7 +60,7 @@ from bioeval.scores import (
     template_columns,
     threads_for,
 )
-from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -111,8 +110,8 @@ def by_group(
     impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
     interval: Bootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -207,7 +206,7 @@ def by_group(
            [0.011, 0.009]])
     """
     if interval is not None:
-        require_choice("interval", interval, BOOTSTRAPS)
+        require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)

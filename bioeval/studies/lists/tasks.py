@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation.plan import EvaluationOptions, refuse_unused
-from bioeval.evaluation.task_plan import with_last_rank
+from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import OpenSet, Protocol, load
 from bioeval.results import tree_of
 from bioeval.scores import Progress, TopKScores
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
@@ -34,7 +33,7 @@ def evaluate(
     tasks = set(card.tasks)
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()
-    refuse_unused(card, options)
+    options.refuse_unused(card)
     found: dict[str, xr.Dataset] = {}
     if card.reid is not None:
         found["reid"] = _reid_of_lists(scores, card, options)
@@ -48,7 +47,7 @@ def evaluate(
         if card.open_set.gallery != "all":
             scores._require_matrix()
         place = f"{card.name}: [open_set]"
-        task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
+        task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
         own = card.thresholds.requested() if options.thresholds is None else options.thresholds
         found["open_set"] = open_set(scores, task, own, check_targets(targets))

@@ -174,7 +174,7 @@ def _compared(
     with a margin, which is set beforehand, it is the first that is compared, as by bioeval compare.
     With a margin an error says why not.
     """
-    from bioeval.evaluation.plan import resolve_card
+    from bioeval.evaluation import resolve_card
     from bioeval.studies.compare.compare import compare
     from bioeval.studies.page.parts import LiveState, parts_of
 
@@ -224,8 +224,7 @@ def _evaluated(
     """Return the results of a system: the tasks of the card, limits for new people, worst pairs."""
     import xarray as xr
 
-    from bioeval.evaluation.evaluate import evaluate
-    from bioeval.evaluation.plan import resolve_card
+    from bioeval.evaluation import evaluate, resolve_card
     from bioeval.studies.thresholds.threshold_study import study_threshold
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base import SCALARS, TARGETS
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, p_value
-from bioeval.stats.limits import STEMS
+from bioeval.stats import STEMS
 from bioeval.studies.compare.tables import caption
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of

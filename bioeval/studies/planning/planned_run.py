@@ -26,7 +26,7 @@ from bioeval.base import (
     stage,
     without,
 )
-from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation import evaluate
 from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (

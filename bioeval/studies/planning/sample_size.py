@@ -23,8 +23,7 @@ from bioeval.base import (
     require_integer,
     require_number,
 )
-from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import chosen_threshold, verification
 from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,
@@ -46,7 +45,7 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
@@ -264,7 +263,7 @@ def sample_size(
     template_icc: float = 0.0,
     templates: int | Sequence[int] | None = None,
     templates_per_session: int = 1,
-    confidence: float = CONFIDENCE,
+    confidence: float = IntervalOptions.CONFIDENCE,
     assurance: float = ASSURANCE,
     random_state: RandomState = 0,
 ) -> xr.Dataset:
@@ -381,7 +380,7 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        interval = IntervalOptions.parse("subject-bootstrap", confidence, REPLICATES, random_state)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, random_state=random_state)
         assert interval is not None
         shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
         variables["people_estimated"] = people_to_promise(shares, far, confidence, interval)

@@ -41,7 +41,7 @@ from bioeval.results import (
     threshold_of,
 )
 from bioeval.scores import leaves_out_attacks
-from bioeval.stats.options import CONFIDENCE
+from bioeval.stats import IntervalOptions
 from bioeval.tallies import Rule
 
 WORKLOAD = {
@@ -291,7 +291,7 @@ def workload(
             )
         size = require_integer("gallery_size", gallery_size, low=1)
         found = replace(found, names=_WATCH_LIST, size=size)
-    level = confidence or found.confidence or CONFIDENCE
+    level = confidence or found.confidence or IntervalOptions.CONFIDENCE
     attrs: dict[str, Any] = {
         "task": "verification" if found.names == _VERIFICATION else "watch list",
         "rates": " ".join(found.names),

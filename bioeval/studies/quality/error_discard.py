@@ -20,7 +20,7 @@ from bioeval.base import (
     require_choice,
     require_increasing_proportions,
 )
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     Block,
     DataHeader,

@@ -25,8 +25,8 @@ from bioeval.base import (
     require_flag,
     require_integer,
 )
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.task_plan import runner_of
+from bioeval.base.study import offered
+from bioeval.evaluation import distributable
 from bioeval.protocol import Protocol, load, section_of, with_exclusions
 from bioeval.results import (
     Block,
@@ -51,8 +51,7 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import IntervalOptions, query_mean_intervals
 from bioeval.studies.reid.convention import (
     CAMERA_COLUMNS,
     Cmc,
@@ -118,8 +117,8 @@ def reid(
     thresholds: Any = None,
     sampling: Literal["exact"] | int = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: int = 0,
     per_query: bool = False,
     progress: Progress | None = None,
@@ -267,7 +266,7 @@ def reid(
     if isinstance(scores, TopKScores):
         if taus is not None:
             refuse_thresholds()
-        lists = runner_of(scores)
+        lists = offered("runners", scores.layout)
         result, measures = lists.reid_of_lists(
             scores, rules, max_rank=max_rank, per_query=per_query
         )
@@ -338,8 +337,8 @@ def gom(
     ties: PlainTies | None = None,
     max_rank: int | None = None,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
     open_queries: Scores | None = None,
@@ -525,7 +524,7 @@ def lists_gom(
     of_card = (given or {}).get("max_rank") is None
     place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
-    result = runner_of(scores).gom_of_lists(scores, rules, options, grid, scale)
+    result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result
 

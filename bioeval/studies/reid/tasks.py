@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation.plan import EvaluationOptions
-from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan
+from bioeval.evaluation import EvaluationOptions, TaskCounts, TaskPlan
 from bioeval.protocol import Protocol
 from bioeval.results import Scalars
 from bioeval.scores import BlockReader, Scores
-from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats import IntervalOptions, query_mean_intervals
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.jobs import RetrievalJob, kept_scores

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, parse_json
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import Protocol, load
 from bioeval.scores import (
     Archive,

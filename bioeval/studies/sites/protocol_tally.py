@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,7 +20,7 @@ from bioeval.base import (
     require_integer,
     without,
 )
-from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
+from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.reid.matches import MatchLists
@@ -38,10 +38,6 @@ from bioeval.tallies import (
     to_internal,
 )
 
-if TYPE_CHECKING:
-    from bioeval.evaluation.task_counts import Counts
-
-
 # What the parts of a gallery have in common, and the nearest of either.
 _SAME = ("mate",)
 _NEAREST = ("other", "nearest_mate", "nearest_other")
@@ -52,6 +48,13 @@ _RULES = {
     "reid": ("convention", "removed", "junk", "removed_for_ap", "cmc"),
     "gom": ("convention", "removed", "junk", "variant", "low", "high"),
 }
+
+
+def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
+    """Add notes to the provenance of counts that were just made, with other changes."""
+    for tally in {id(part.tally): part.tally for part in parts.values()}.values():
+        found = tuple(dict.fromkeys([*tally.about.notes, *notes]))
+        tally.about = replace(tally.about, notes=found, **changed)
 
 
 def union_of_tallies(mine: Any, theirs: Any) -> Any:
@@ -288,7 +291,7 @@ class Tally:
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
             raise MergeError(self._difference(other, differ))
         covered = self._joined_part(other, union_of_galleries)
-        merged: dict[tuple[int, int], Counts] = {}
+        merged: dict[tuple[int, int], Any] = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
@@ -408,7 +411,7 @@ class Tally:
             raise DataError(bad_choice("node", node, self.parts))
         if self.part is not None:
             self.part.require_complete()
-        return datasets_of({node: self.parts[node]}, self.protocol, self.ranks)[node]
+        return self.parts[node].dataset_of_card(node, self.protocol, self.ranks)
 
     def tree(self) -> xr.DataTree:
         """Return the results of all tasks as a DataTree."""

@@ -16,7 +16,7 @@ from bioeval.base import (
     ProtocolError,
     larger_is_closer,
 )
-from bioeval.evaluation.task_counts import TaskCounts, noted
+from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
     OpenSetAttempts,
@@ -59,7 +59,7 @@ from bioeval.tallies.counts import role_of
 
 if TYPE_CHECKING:
     from bioeval.scores import BlockReader
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats import IntervalOptions
 
 
 NO_POINTS = (
@@ -391,6 +391,6 @@ def scalars(tally: Folded, node: str, options: dict[str, Any]) -> Scalars:
 
 def with_intervals(
     dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
-) -> xr.Dataset:
-    """Return the result with a warning that it has no confidence intervals."""
-    return noted(dataset, "counts that are folded on a grid have no confidence intervals")
+) -> str:
+    """Return why the result has no confidence intervals."""
+    return "counts that are folded on a grid have no confidence intervals"

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import Argument, DataError, ProtocolError, counted, require_integer
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.scores import Provenance
-from bioeval.studies.sites.folded import (
-    TooFewError,
-)
+from bioeval.studies.sites.folded import TooFewError
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts
 
 

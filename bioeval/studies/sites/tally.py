@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.task_counts import TaskCounts, with_notes
+from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
@@ -30,7 +28,7 @@ from bioeval.studies.sites.gallery_parts import (
     share_mates,
     union_digest,
 )
-from bioeval.studies.sites.protocol_tally import Tally
+from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base import DataError, parse_json
 from bioeval.base.study import offered
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import MatchLists

@@ -3,9 +3,8 @@
 from bioeval.base.study import Study, View
 
 STUDY = Study(
-    calls={"summaries": ("summaries",)},
-    shortcuts=("counted_together",),
+    calls={"summaries": ("summaries",), "summary": ("summary",)},
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
-    needs=("reid",),
+    needs=("folds", "reid"),
     heading="Decide",
 )

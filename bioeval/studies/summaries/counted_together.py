@@ -18,7 +18,7 @@ from bioeval.base import (
     __version__,
     larger_is_closer,
 )
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import (
     COSTS,

@@ -10,9 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
-from bioeval.evaluation.evaluate import scalars_of
-from bioeval.evaluation.plan import EvaluationOptions, resolve_card
-from bioeval.evaluation.splits import SplitSides
+from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import Protocol, load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
@@ -24,12 +22,14 @@ from bioeval.scores import (
     places_of,
     require_scores,
 )
+from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
     partition_attrs,
     summaries_tree,
 )
+from bioeval.studies.summaries.summary import scalars_of
 from bioeval.tallies import IndexSet
 from bioeval.views.tables.summary import figures, written
 

@@ -155,7 +155,7 @@ def _with_curves(
     import xarray as xr
 
     if options["task"] == "open_set":
-        from bioeval.evaluation.identification import open_set
+        from bioeval.evaluation import open_set
 
         task = "open_set"
         counted = functools.partial(
@@ -163,7 +163,7 @@ def _with_curves(
             impostors="unenrolled", progress=progress,
         )  # fmt: skip
     else:
-        from bioeval.evaluation.verification import verification
+        from bioeval.evaluation import verification
 
         task = f"verification/{options['templates']}"
         counted = functools.partial(

@@ -21,8 +21,7 @@ from bioeval.base import (
 )
 from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
 from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, require_scores
-from bioeval.stats.bootstrap import quantiles
-from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tallies import Rule, Templates, check_thresholds, require_values, to_internal, to_user
@@ -200,7 +199,7 @@ def extrapolate_far(
     templates: Templates = "single",
     fusion: FusionRule = "min",
     new_gallery: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:

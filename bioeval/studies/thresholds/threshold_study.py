@@ -23,10 +23,7 @@ from bioeval.base import (
     require_integer,
     stage,
 )
-from bioeval.evaluation.blocks.checkpoint import digest_of_data
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation import digest_of_data, distributable, verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results import (
     KIND_DOUBT,
@@ -55,8 +52,7 @@ from bioeval.scores import (
     require_subjects,
     threads_for,
 )
-from bioeval.stats.bootstrap import SubjectMeans, weight_columns
-from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions, SubjectMeans, check_confidence, weight_columns
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -80,6 +76,7 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
+from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies import (
     IdentificationJob,
     Judged,
@@ -180,7 +177,7 @@ def study_threshold(
     fusion: FusionRule = "min",
     rank_unit: RankUnit = "template",
     confidence: float = 0.95,
-    replicates: int = REPLICATES,
+    replicates: int = IntervalOptions.REPLICATES,
     assure: float | None = None,
     assurance: AssuranceRule = "estimated",
     new_gallery: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -30,7 +30,7 @@ from bioeval.base import (
     require_integer,
     require_list,
 )
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation import distributable
 from bioeval.protocol import Protocol
 from bioeval.results import (
     Block,
@@ -63,15 +63,15 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats.bootstrap import (
+from bioeval.stats import (
+    IntervalOptions,
     SubjectMeans,
     confidence_limits,
     linear_forms,
     ratio,
     weight_columns,
+    with_intervals,
 )
-from bioeval.stats.limits import Limits, few_people, of_one, with_intervals
-from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
 from bioeval.studies.time.counts import (
@@ -306,8 +306,8 @@ def over_time(
     reid: str | os.PathLike[str] | Protocol | None = None,
     budget: int | None = None,
     interval: Bootstrap | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -422,14 +422,14 @@ def over_time(
     accepted = is_accepted(found.values, found.threshold)[None]
     own = time.codes[found.row], person[found.row]
     low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
-    ends: dict[str, Limits] = {"frr": (low[:, 0], high[:, 0])}
+    ends: dict[str, tuple[np.ndarray, np.ndarray]] = {"frr": (low[:, 0], high[:, 0])}
     if found.ranks is not None:
         mated, hits = identified(found.ranks, found.threshold, stated, ties)
         of = time.codes[mated], person[mated]
         for name, each in hits.items():
             ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
     here = limits.for_this_gallery
-    return with_intervals(ds, ends, OVER_TIME, here, few_people(len(weights), here))
+    return with_intervals(ds, ends, OVER_TIME, here, here.few_people(len(weights)))
 
 
 @leaves_out_attacks
@@ -439,8 +439,8 @@ def ageing(
     bins: Any = 10,
     *,
     threshold: Any = "eer",
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -498,7 +498,7 @@ def ageing(
     >>> ds.genuine_mean.values, ds.frr.values, float(ds.slope_within)
     (array([3. , 2.5]), array([0.5, 0. ]), 1.0)
     """
-    limits = _interval(BOOTSTRAPS[0], confidence, replicates, random_state)
+    limits = _interval("subject-bootstrap", confidence, replicates, random_state)
     assert limits is not None
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
@@ -530,7 +530,7 @@ def ageing(
     rejected = ~is_accepted(found.values, found.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
-    return with_intervals(ds, ends, AGEING, limits, few_people(len(weights), limits))
+    return with_intervals(ds, ends, AGEING, limits, limits.few_people(len(weights)))
 
 
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
@@ -548,7 +548,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
 
 def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
     if method is not None:
-        require_choice("interval", method, BOOTSTRAPS)
+        require_choice("interval", method, get_args(Bootstrap))
     return IntervalOptions.parse(method, *options)
 
 
@@ -566,7 +566,7 @@ def _limits_by_bin(
     bins: int,
     weights: np.ndarray,
     options: IntervalOptions,
-) -> Limits:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of means of values, shape (k, attempts), in each bin: shape (bins, k)."""
     low, high = np.empty((2, bins, len(values)))
     for b in range(bins):
@@ -584,7 +584,7 @@ def _lines(
     person: np.ndarray,
     weights: np.ndarray,
     options: IntervalOptions,
-) -> tuple[Variables, dict[str, Limits]]:
+) -> tuple[Variables, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Return the least squares lines of score over age, and the limits of their slopes."""
     finite = np.isfinite(score)
     who, people = person[finite], len(weights)
@@ -603,9 +603,7 @@ def _lines(
     slope = slopes["slope"][0]
     variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
     variables["intercept"] = np.float64(middle[1] - slope * middle[0])
-    return variables, {
-        name: of_one(confidence_limits(value[None], options)) for name, value in slopes.items()
-    }
+    return variables, {name: confidence_limits(value, options) for name, value in slopes.items()}
 
 
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:

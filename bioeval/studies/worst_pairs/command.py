@@ -85,7 +85,7 @@ class ListedPairs(MoreOutputs):
         """List the pairs that the card compares."""
         if self.number is None:
             return
-        from bioeval.evaluation.plan import compared
+        from bioeval.evaluation import compared
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         stages("listing the worst pairs")

@@ -26,8 +26,7 @@ from bioeval.base import (
     short_name,
     stage,
 )
-from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation import chosen_threshold, distributable
 from bioeval.results import (
     Block,
     FactList,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +10,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engines import Client, refuse_engine
+from bioeval.base.engines import Client
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.base.study import doors, offered
+from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,
@@ -25,17 +24,13 @@ from bioeval.evaluation.plan import (
     of_study,
     resolve_card,
 )
-from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.loading import load
-from bioeval.results.dataset import Scalars, tree_of
-from bioeval.results.support import kind_doubt
-from bioeval.scores.blocks import Progress, is_small, threads_for
+from bioeval.results.dataset import tree_of
+from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
-from bioeval.tallies.by_subject import require_people
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 
 
 @leaves_out_attacks
@@ -51,8 +46,8 @@ def evaluate(
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     per_query: bool = False,
@@ -123,7 +118,7 @@ def evaluate(
     if not isinstance(scores, Mapping):
         return _evaluate_system(scores, protocol, options, progress)
 
-    _check_systems(scores)
+    check_systems(scores)
     each = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
         plain = replace(options, extra_thresholds=None, interval=None)
@@ -140,104 +135,13 @@ def evaluate(
     return found
 
 
-@leaves_out_attacks
-def summary(
-    scores: Scores | Mapping[str, Scores],
-    protocol: str | Protocol = "auto",
-    *,
-    far_targets: Sequence[float] | None = None,
-    frr_targets: Sequence[float] | None = None,
-    auc: bool = True,
-) -> dict[str, Any]:
-    """Return the scalars of every task of a protocol, as plain numbers by name.
-
-    They are those of :func:`evaluate` to the last bit, without its curves and datasets, in a
-    fraction of its time: for scripts that evaluate many small sets of scores.
-
-    Parameters
-    ----------
-    scores : Scores, or mapping of str to Scores
-        One system, or several by name.
-    protocol, far_targets, frr_targets, auc
-        As for :func:`evaluate`.
-
-    Returns
-    -------
-    dict of str to dict
-        By task, such as ``"verification/single"`` or ``"open_set"``, the variables of its dataset
-        as floats and ints; of several systems, such a mapping for each. What depends on a target,
-        a rank or the prior of a cost is a mapping by it: ``frr_at_far`` and ``far_at_frr`` of the
-        targets, ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's
-        priors; ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
-
-    Raises
-    ------
-    CardError, DataError
-        As for :func:`evaluate`.
-    ProtocolError
-        As for :func:`evaluate`, and of a card with folds.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> found = be.summary(be.simulate(20, 4, random_state=1))
-    >>> sorted(found)
-    ['closed_set', 'open_set', 'verification/multi', 'verification/single']
-    >>> sorted(found["closed_set"]["cms"])
-    [1, 5, 10]
-    >>> found["verification/single"]["genuine_attempts"]
-    240
-    """
-    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
-    if not isinstance(scores, Mapping):
-        return _summary_of_system(scores, protocol, options)
-    _check_systems(scores)
-    return {name: _summary_of_system(each, protocol, options) for name, each in scores.items()}
-
-
-def _check_systems(scores: Mapping[str, Scores]) -> None:
+def check_systems(scores: Mapping[str, Scores]) -> None:
     """Raise :class:`DataError` unless there are systems with names that may be nodes of a tree."""
     if not scores:
         raise DataError("no systems are given; expected a mapping of name to Scores")
     for name in scores:
         if not isinstance(name, str) or not name or "/" in name:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
-
-
-def _summary_of_system(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
-) -> dict[str, Any]:
-    found, ranks = scalars_of(scores, protocol, options)
-    for node in [x for x in found if x.startswith("verification")]:
-        known = {"subjects": ((), 0), **found[node].variables}
-        genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
-        people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)  # which warns
-    return {node: scalars.plain(ranks) for node, scalars in found.items()}
-
-
-def scalars_of(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
-) -> tuple[dict[str, Scalars], tuple[int, ...]]:
-    """Return the scalars of every task of a protocol, and the ranks that tables show."""
-    if (runner := runner_of(scores)) is not None:
-        tree = runner.evaluate(scores, protocol, options)
-        of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
-        return of_tasks, load(protocol).report.ranks
-    card = resolve_card(scores, protocol)
-    if card.has_folds:
-        raise ProtocolError(
-            f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
-        )
-    automatic = protocol == "auto"
-    if is_small(scores):  # the steps around counting, which a shortcut spares
-        for home in [home for study in doors().values() for home in study.shortcuts]:
-            together = importlib.import_module(home).scalars_together
-            found = together(scores, card, options, automatic=automatic)
-            if found is not None:
-                return found, card.report.ranks
-    _, counted = _count(scores, card, options, automatic=automatic)
-    return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks
 
 
 def _evaluate_system(
@@ -250,8 +154,9 @@ def _evaluate_system(
         return _evaluate_galleries(galleries, card, options, progress)
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options, progress)
-    plan, counted = _count(scores, card, options, progress, automatic=protocol == "auto")
-    found = datasets_of(counted, card.name, card.report.ranks)
+    plan, counted = Plan.counted(scores, card, options, progress, automatic=protocol == "auto")
+    ranks = card.report.ranks
+    found = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
     if options.interval is None:
         return tree_of(found)
 
@@ -289,25 +194,3 @@ def _evaluate_galleries(
         of_each = {gallery: found[f"{gallery}/{path}"] for gallery in trees}
         found[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
     return tree_of(found)
-
-
-def _count(
-    scores: Scores,
-    card: Protocol,
-    options: EvaluationOptions,
-    progress: Progress | None = None,
-    *,
-    automatic: bool,
-) -> tuple[Plan, dict[str, TaskCounts]]:
-    """Return the counts of every task of a card with their operating points, and their plan."""
-    if options.interval is not None and options.interval.needs_all_pairs and card.verification:
-        refuse_engine()  # before anything is counted
-    if card.verification is not None:  # its operating points take a second sweep
-        scores = scores._held()
-    plan = Plan(scores, card, options, automatic=automatic)
-    if options.interval is not None and options.interval.by_subject:
-        require_people(scores, options.interval.method)
-    counted = plan.count(progress, points=True)
-    with threads_for(scores):
-        plan.refine(counted)
-    return plan, counted

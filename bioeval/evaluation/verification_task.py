@@ -12,21 +12,16 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
+from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import (
-    COSTS,
-    FAR_TARGETS,
-    check_costs,
-    check_targets,
-)
+from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -51,8 +46,8 @@ def verification(
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = REPLICATES,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,

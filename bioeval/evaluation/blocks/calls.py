@@ -1,0 +1,39 @@
+"""Public calls that may run on a cluster, and keep a checkpoint."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from bioeval.base.engine import computed_by
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def distributable(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function run on the cluster of its `client` and keep a `checkpoint`.
+
+    Both are keyword arguments of the function, which need not look at them itself.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        client, checkpoint = kwargs.get("client"), kwargs.get("checkpoint")
+        if client is None and checkpoint is None:
+            return function(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        from bioeval.evaluation.blocks.engine import engine_of_call
+
+        engine = engine_of_call(client, checkpoint, function.__name__, given.arguments)
+        try:
+            with computed_by(engine):
+                return function(*args, **kwargs)
+        finally:
+            engine.close()
+
+    return call
