@@ -89,6 +89,8 @@ HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",
+    "data_checks": "(options, data): `fits` and `check` for data of `bioeval check` that are no "
+    "scores; a class with `add_options`",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
     "page": "(results, path, files=, command=, **options): write results as a page",
 }

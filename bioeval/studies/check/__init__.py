@@ -28,5 +28,4 @@ bioeval check reid.npz --protocol market1501
 bioeval check gt.txt tracker.txt
 """,
     views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
-    needs=("tracking",),
 )

@@ -26,5 +26,5 @@ bioeval compare old.npz new.npz --out comparison --plots
 bioeval compare old.npz new.npz --workers 2
 """,
     views=(View(("comparison of two systems",), "tables", "ComparisonTable", is_class=True),),
-    needs=("lists", "reid"),
+    needs=("reid",),
 )

@@ -14,6 +14,7 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
+from bioeval.evaluation.task_plan import runner_of
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
@@ -36,7 +37,6 @@ from bioeval.studies.compare.counts import (
     numbers_by_scores,
     ranks_among,
 )
-from bioeval.studies.lists.results import reid_of_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
@@ -470,7 +470,7 @@ class ComparedRetrieval:
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
         if are_lists(scores):
-            found, measures = reid_of_lists(scores, rules)
+            found, measures = runner_of(scores).reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
             options = ReidOptions(**rules.result_options())

@@ -22,6 +22,7 @@ bioeval tracking truth.txt track3.txt --columns cityflow --json
 # Evaluate the sequences of a challenge by its conventions
 bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
 """,
+    hooks={"data_checks": "command.CheckedTracks"},
     plots=(
         Plot(
             "timeline", "TimelineDisplay", "plots", "be.tracking", (along("spell", "spell_target"),)
