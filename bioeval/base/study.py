@@ -45,6 +45,7 @@ class Plot:
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     one_system: bool = False  # whether each file shows one system
+    images: bool = False  # whether it takes `images` and `image_folder`
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
     prefer: str = ""
@@ -84,6 +85,31 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
+@dataclass(repr=False, eq=False)
+class Section:
+    """The section of a page that tells a result of a study, besides the numbers of the result.
+
+    Tables are plain data: a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A
+    cell is a text; a number, which is a score; a picture; a mapping of ``text`` with ``right`` or
+    ``strong``, or of ``variable``, ``value``, ``shape`` and ``more``; or a list of three of these:
+    a number with its interval.
+    """
+
+    task: str  # of the result, as a path in a tree
+    variable: str = ""  # that only these results have
+    of: str = ""  # or their class, if they are no datasets
+    tables: str = ""  # ``"module.function"`` of a dataset, which yields tables
+    joined: bool = False  # whether those of several systems are one table
+    whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
+    #: What has an image, by the dimension of rows.
+    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def made(self, function: str, *given: Any) -> Any:
+        """Return what a function of the study makes."""
+        module, _, name = function.rpartition(".")
+        return getattr(importlib.import_module(module), name)(*given)
+
+
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
@@ -92,6 +118,7 @@ HOOKS = {
     "data_checks": "(options, data): `fits` and `check` for data of `bioeval check` that are no "
     "scores; a class with `add_options`",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
+    "report_results": "a class derived from bioeval.cli.outputs.MoreResults, of `bioeval report`",
     "page": "(results, path, files=, command=, **options): write results as a page",
 }
 
@@ -113,6 +140,7 @@ class Study:
     removed_commands: Mapping[str, str] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
+    sections: tuple[Section, ...] = ()  # of a page
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
@@ -153,6 +181,9 @@ class Study:
             setattr(self, field_name, homes)
         self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
         self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
+        for section in self.sections:
+            section.tables = section.tables and f"{package}.{section.tables}"
+            section.whole = section.whole and f"{package}.{section.whole}"
         return self
 
 

@@ -15,25 +15,13 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.study import Section, doors
 from bioeval.results.threshold_lookup import rows_at, units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 
-#: Tasks beside those of an evaluation, by a variable that only they have.
-_OTHERS = {
-    "value_a": "comparison",
-    "optimistic_far": "threshold_study",
-    "animal_of_subject": "zoo",
-    "label_error": "worst_pairs",
-    "garbe": "groups",
-    "extrapolated": "gallery_size",
-    "also": "conventions",
-    "iapar_pooled": "vulnerability",
-    "apcer_pooled": "pad",
-    "mmpmr": "morphing",
-    "measured_far": "extrapolated_far",
-    "open_set_far": "gallery_templates",
-}
+#: What studies tell of results, by a variable that only these results have.
+_SECTIONS = {x.variable: x for study in doors().values() for x in study.sections if x.variable}
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.
 _NODES = {
@@ -132,7 +120,7 @@ def _found(results: Any, name: str) -> Iterator[PageItem]:
 
 def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
     """Return the system and the task of a path, or the task that the dataset's variables show."""
-    known = (*TASKS, "folds", *_OTHERS.values())
+    known = (*TASKS, "folds", *(section.task for section in _SECTIONS.values()))
     words = [word for word in path.split("/") if word]
     first = next((i for i, word in enumerate(words) if word in known), len(words))
     if words[first:] == ["verification"]:  # single- or multi-template, as it says itself
@@ -144,15 +132,19 @@ def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
 
 def _task_of(dataset: xr.Dataset) -> str:
     said = str(dataset.attrs.get("task", ""))
-    for variable, task in _OTHERS.items():
-        if variable in dataset:
-            return task
+    if (section := section_told(dataset)) is not None:
+        return section.task
     if said.endswith(_IN_FOLDS):
         bare = said.removesuffix(_IN_FOLDS)
         return f"folds/{_NODES.get(bare, bare)}"
     if said.startswith("verification"):
         return f"verification/{dataset.attrs.get('templates', 'single')}"
     return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
+
+
+def section_told(dataset: xr.Dataset) -> Section | None:
+    """Return what a study offers for its results; None of other results."""
+    return next((_SECTIONS[x] for x in _SECTIONS if x in dataset), None)
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:

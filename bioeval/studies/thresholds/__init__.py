@@ -1,6 +1,6 @@
 """Choosing a threshold, and what to expect of it on new people."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.study import Plot, Section, Study, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = Study(
@@ -74,6 +74,11 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
             {"extrapolated_far": {}},
             one_system=True,
         ),
+    ),
+    hooks={"report_results": "command.NewPeople"},
+    sections=(
+        Section("threshold_study", "optimistic_far", tables="tables.needed_people", joined=True),
+        Section("extrapolated_far", "measured_far"),
     ),
     views=(
         View(("extrapolated FAR",), "extrapolated_far"),

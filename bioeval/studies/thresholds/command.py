@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, BioevalError, DataError
 from bioeval.cli.arguments import TARGET
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, option, progress_shown, reword
@@ -24,7 +24,7 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.outputs import Output, fold_rows
+from bioeval.cli.outputs import MoreResults, Output, fold_rows
 from bioeval.cli.study_command import (
     StudyCommand,
     attributes,
@@ -40,6 +40,43 @@ if TYPE_CHECKING:
 
     from bioeval.cli.progress import Stages
     from bioeval.scores.matrix import Scores
+
+
+class NewPeople(MoreResults):
+    """Rates on new people of the threshold that a page opens with, from folds of subjects."""
+
+    add_options = (
+        option(
+            "--folds N",
+            "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+            click.IntRange(0),
+            10,
+        ),
+    )
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._folds: int = options.pop("folds")
+
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+        """Return the study of the threshold; nothing where there are too few people."""
+        if self._folds <= 1 or target is None:
+            return {}
+        from bioeval.studies.thresholds.threshold_study import study_threshold
+
+        self.stages("trying the threshold on other people")
+        try:
+            study = study_threshold(
+                scores,
+                target,
+                folds=None if scores.layout == "pairs" else self._folds,
+                random_state=self.options["random_state"],
+                progress=self.stages.counting,
+                **self.place,
+            )
+        except BioevalError:
+            return {}  # the page says that it was not estimated
+        return {"threshold_study": study}
 
 
 @click.command("threshold", cls=Command)

@@ -214,6 +214,26 @@ class StudyTable:
         yield Text(needed.note, style="dim")
 
 
+def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield the people that the target needs as a table of a page."""
+    needed = NeededPeople.of(study)
+    if needed is None:
+        return
+    rows = []
+    for words, cells, asked in needed.rows:
+        texts = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+        numbers = ({"text": x, "right": True, "strong": asked} for x in texts)
+        rows.append([{"text": words, "strong": asked}, *numbers])
+    title = term_translator(study)(needed.title)
+    yield {
+        "name": "people",
+        "caption": f"{title[0].lower()}{title[1:]}",
+        "heads": ["", *(x.capitalize() for x in needed.heads)],
+        "rows": rows,
+        "note": needed.note,
+    }
+
+
 @dataclass(frozen=True)
 class NeededPeople:
     """The people that the target of a threshold study needs: a table, whatever it is drawn with.

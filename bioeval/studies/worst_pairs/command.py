@@ -10,7 +10,7 @@ import click
 
 from bioeval.cli.command import option
 from bioeval.cli.options import images_option
-from bioeval.cli.outputs import MoreOutputs, Output, image_folder, require_images
+from bioeval.cli.outputs import MoreOutputs, MoreResults, Output, image_folder, require_images
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -106,3 +106,30 @@ class ListedPairs(MoreOutputs):
                 save(drawn, folder / f"worst-pairs.{kind}")
         elif self._images:
             tell(f"worst-pairs is not drawn: {display.why_empty}")
+
+
+class ReportedPairs(MoreResults):
+    """The worst pairs of each system of a page."""
+
+    add_options = (
+        option(
+            "--worst N",
+            "List the N nearest impostor pairs and the N farthest genuine pairs.",
+            click.IntRange(min=1),
+        ),
+    )
+    with_images = "--worst N"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._number: int | None = options.pop("worst")
+        self.has_images = self._number is not None
+
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+        """List the pairs."""
+        if self._number is None:
+            return {}
+        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+
+        self.stages("listing the worst pairs")
+        return {"worst_pairs": worst_pairs(scores, self._number, progress=self.stages.counting)}
