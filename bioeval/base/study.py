@@ -86,28 +86,20 @@ class View:
 
 
 @dataclass(repr=False, eq=False)
-class Section:
-    """The section of a page that tells a result of a study, besides the numbers of the result.
+class PageSection:
+    """What a page says of a result of a study, besides its numbers.
 
-    Tables are plain data: a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A
-    cell is a text; a number, which is a score; a picture; a mapping of ``text`` with ``right`` or
-    ``strong``, or of ``variable``, ``value``, ``shape`` and ``more``; or a list of three of these:
-    a number with its interval.
+    A table is a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A cell is a
+    text, a score, a picture, a mapping (of ``text``, or of ``variable``, ``value`` and ``shape``),
+    or a list of three of these, a number with its interval.
     """
 
-    task: str  # of the result, as a path in a tree
-    variable: str = ""  # that only these results have
-    of: str = ""  # or their class, if they are no datasets
-    tables: str = ""  # ``"module.function"`` of a dataset, which yields tables
+    of: str  # one of `nodes` of the study, or the class of results that are no datasets
+    tables: str = ""  # ``"module.function"`` that yields tables of a dataset
     joined: bool = False  # whether those of several systems are one table
     whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
     #: What has an image, by the dimension of rows.
     images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def made(self, function: str, *given: Any) -> Any:
-        """Return what a function of the study makes."""
-        module, _, name = function.rpartition(".")
-        return getattr(importlib.import_module(module), name)(*given)
 
 
 #: What the core asks of studies, by name, and how it calls a study's function or class.
@@ -140,7 +132,9 @@ class Study:
     removed_commands: Mapping[str, str] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
-    sections: tuple[Section, ...] = ()  # of a page
+    #: Where results stand in a tree, by a variable that only they have.
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    sections: tuple[PageSection, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
 from bioeval.base.study import hooks
-from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
+from bioeval.cli.arguments import CONFIDENCE, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
 from bioeval.cli.console import note
 
@@ -47,30 +47,6 @@ def require_assure(options: dict[str, Any]) -> None:
     for name, word in (("assurance", "--guaranteed"), ("new_gallery", "--new-gallery")):
         if options["assure"] is None and options.get(name) in ("guaranteed", True):
             raise click.UsageError(f"{word} needs --assure P, such as --assure 0.95")
-
-
-def margin_option(what: str) -> Callable[[F], F]:
-    """Return the option of the margins of a comparison that tests whether `what`."""
-    return option(
-        "--margin X",
-        f"Difference that does not matter, set beforehand: test whether {what} by less "
-        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
-        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
-        MARGIN,
-        multiple=True,
-        callback=lambda ctx, param, given: _margins(given),
-    )
-
-
-def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
-    """Return the margin of all measures, or those of some by name."""
-    names = [name for name, _ in given]
-    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
-        raise click.UsageError(
-            "--margin is given twice for one measure; expected one number for all measures, or "
-            "MEASURE=number once for each"
-        )
-    return dict(given).get("", dict(given) or None)
 
 
 # ------------------------------------------------------------------------- reading a file

@@ -1,6 +1,6 @@
 """Presentation attacks: vulnerability, detection and morphing."""
 
-from bioeval.base.study import Plot, Section, Study, Subcommand, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
@@ -108,11 +108,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             one_system=True,
         ),
     ),
-    sections=(
-        Section("vulnerability", "iapar_pooled"),
-        Section("pad", "apcer_pooled"),
-        Section("morphing", "mmpmr"),
-    ),
+    nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
     views=(
         View(("presentation attack",), "pad"),
         View(("vulnerability",), "vulnerability"),

@@ -1,6 +1,6 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.study import Section, Study, Subcommand, View
+from bioeval.base.study import PageSection, Study, Subcommand, View
 
 STUDY = Study(
     calls={"compare": ("compare",)},
@@ -26,7 +26,8 @@ bioeval compare old.npz new.npz --out comparison --plots
 bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
-    sections=(Section("comparison", "value_a", tables="tables.page_tables"),),
+    nodes={"value_a": "comparison"},
+    sections=(PageSection("comparison", tables="tables.page_tables"),),
     views=(View(("comparison of two systems",), "tables", "ComparisonTable", is_class=True),),
     needs=("reid",),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,13 @@ import click
 
 from bioeval.base.errors import BioevalError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import card
+from bioeval.cli.arguments import MARGIN, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, option, progress_shown, reword
 from bioeval.cli.options import (
     far_option,
     frr_option,
     interval_options,
-    margin_option,
     output_options,
     read_scores,
     reading_options,
@@ -43,10 +42,34 @@ _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
+def _margin_option(what: str) -> Callable[[Any], Any]:
+    """Return the option of the margins of a comparison that tests whether `what`."""
+    return option(
+        "--margin X",
+        f"Difference that does not matter, set beforehand: test whether {what} by less "
+        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
+        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
+        MARGIN,
+        multiple=True,
+        callback=lambda ctx, param, given: _margins(given),
+    )
+
+
+def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+    """Return the margin of all measures, or those of some by name."""
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise click.UsageError(
+            "--margin is given twice for one measure; expected one number for all measures, or "
+            "MEASURE=number once for each"
+        )
+    return dict(given).get("", dict(given) or None)
+
+
 class ComparedSystems(MoreResults):
     """Paired comparisons of the systems of a page."""
 
-    add_options = (margin_option("the first of DATA is worse than each of the others"),)
+    add_options = (_margin_option("the first of DATA is worse than each of the others"),)
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -150,7 +173,7 @@ class ComparedSystems(MoreResults):
     ["none", "holm"],
     "none",
 )
-@margin_option("A is worse than B")
+@_margin_option("A is worse than B")
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:

@@ -1,6 +1,6 @@
 """The convention behind a published number."""
 
-from bioeval.base.study import Section, Study, Subcommand, View
+from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
     calls={"conventions": ("conventions",)},
@@ -17,7 +17,7 @@ bioeval conventions reid.npz --measure mean_ap --published 88.40
 # Start from another card; write the readings
 bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
 """,
-    sections=(Section("conventions", "also"),),
+    nodes={"also": "conventions"},
     views=(View(("conventions",), "conventions"),),
     needs=("reid",),
 )

@@ -1,6 +1,6 @@
 """Galleries of other sizes, and with fewer templates of each subject."""
 
-from bioeval.base.study import Plot, Section, Study, Subcommand, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
@@ -59,10 +59,7 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
     counts={"galleries": "results"},
     galleries={"drawn": "drawing", "mean": "results"},
     saved={"GalleryTally": "saved"},
-    sections=(
-        Section("gallery_size", "extrapolated"),
-        Section("gallery_templates", "open_set_far"),
-    ),
+    nodes={"extrapolated": "gallery_size", "open_set_far": "gallery_templates"},
     views=(
         View(
             ("identification against gallery size",),

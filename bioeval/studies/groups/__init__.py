@@ -1,6 +1,6 @@
 """Rates by demographic group."""
 
-from bioeval.base.study import Plot, Section, Study, Subcommand, View
+from bioeval.base.study import Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"groups": ("by_group",)},
@@ -34,7 +34,7 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
             one_system=True,
         ),
     ),
-    sections=(Section("groups", "garbe"),),
+    nodes={"garbe": "groups"},
     views=(
         View(("verification by group",), "groups"),
         View(("open-set identification by group",), "groups", rates="identification"),

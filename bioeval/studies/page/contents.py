@@ -25,7 +25,6 @@ import xxhash
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import CardError, escaped, printable, renamed
-from bioeval.base.study import doors
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.studies.page import words
@@ -39,11 +38,13 @@ from bioeval.studies.page.figures import (
     pictures_of,
 )
 from bioeval.studies.page.parts import (
+    SECTIONS,
     ArrayStore,
     LiveState,
     PageItem,
     doubts_of_systems,
     labelled,
+    made,
     parts_of,
     section_of,
     systems_of,
@@ -117,15 +118,11 @@ def digest(file: str | os.PathLike[str]) -> str:
     return found.hexdigest()
 
 
-#: What studies tell of results that are no datasets, by the name of their class.
-_ROWS = {x.of: x for study in doors().values() for x in study.sections if x.of}
-
-
 def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
     """Return results without explained rows (None if nothing is left), and the rows as told."""
     for kind in type(results).__mro__:
-        if told := _ROWS.get(kind.__name__):
-            return None, [told.made(told.whole, results, images)]
+        if told := SECTIONS.get(kind.__name__):
+            return None, [made(told.whole, results, images)]
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
     others, rows = {}, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,14 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.study import Section, doors
+from bioeval.base.study import PageSection, doors
 from bioeval.results.threshold_lookup import rows_at, units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 
-#: What studies tell of results, by a variable that only these results have.
-_SECTIONS = {x.variable: x for study in doors().values() for x in study.sections if x.variable}
+#: Results of studies, by a variable that only they have, and what their studies say of them.
+_OTHERS = {name: node for study in doors().values() for name, node in study.nodes.items()}
+SECTIONS = {section.of: section for study in doors().values() for section in study.sections}
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.
 _NODES = {
@@ -120,7 +122,7 @@ def _found(results: Any, name: str) -> Iterator[PageItem]:
 
 def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
     """Return the system and the task of a path, or the task that the dataset's variables show."""
-    known = (*TASKS, "folds", *(section.task for section in _SECTIONS.values()))
+    known = (*TASKS, "folds", *_OTHERS.values())
     words = [word for word in path.split("/") if word]
     first = next((i for i, word in enumerate(words) if word in known), len(words))
     if words[first:] == ["verification"]:  # single- or multi-template, as it says itself
@@ -132,8 +134,8 @@ def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
 
 def _task_of(dataset: xr.Dataset) -> str:
     said = str(dataset.attrs.get("task", ""))
-    if (section := section_told(dataset)) is not None:
-        return section.task
+    if node := _node(dataset):
+        return node
     if said.endswith(_IN_FOLDS):
         bare = said.removesuffix(_IN_FOLDS)
         return f"folds/{_NODES.get(bare, bare)}"
@@ -142,9 +144,19 @@ def _task_of(dataset: xr.Dataset) -> str:
     return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
 
 
-def section_told(dataset: xr.Dataset) -> Section | None:
-    """Return what a study offers for its results; None of other results."""
-    return next((_SECTIONS[x] for x in _SECTIONS if x in dataset), None)
+def _node(dataset: xr.Dataset) -> str:
+    return next((_OTHERS[x] for x in _OTHERS if x in dataset), "")
+
+
+def section_told(dataset: xr.Dataset) -> PageSection | None:
+    """Return what a study says of its results; None of other results."""
+    return SECTIONS.get(_node(dataset))
+
+
+def made(function: str, *given: Any) -> Any:
+    """Return what a function of a study makes."""
+    module, _, name = function.rpartition(".")
+    return getattr(importlib.import_module(module), name)(*given)
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:

@@ -25,6 +25,7 @@ from bioeval.studies.page.parts import (
     LivePart,
     LiveState,
     PageItem,
+    made,
     section_of,
     section_told,
 )
@@ -310,7 +311,7 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
     joined: dict[str, list[tuple[PageItem, PageTable]]] = {}
     for part in section.parts:
         told = section_told(part.dataset)
-        for given in told.made(told.tables, part.dataset) if told and told.tables else ():
+        for given in made(told.tables, part.dataset) if told and told.tables else ():
             table = table_of(given, part)
             if told.joined:
                 joined.setdefault(table.name, []).append((part, table))

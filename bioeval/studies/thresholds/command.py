@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-class NewPeople(MoreResults):
+class RatesOnNewPeople(MoreResults):
     """Rates on new people of the threshold that a page opens with, from folds of subjects."""
 
     add_options = (

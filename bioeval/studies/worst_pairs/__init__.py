@@ -1,6 +1,6 @@
 """The worst pairs: the nearest impostors and the farthest genuine ones."""
 
-from bioeval.base.study import Plot, Section, Study, View, along
+from bioeval.base.study import PageSection, Plot, Study, View, along
 
 STUDY = Study(
     calls={"worst_pairs": ("worst_pairs",)},
@@ -16,12 +16,9 @@ STUDY = Study(
             images=True,
         ),
     ),
+    nodes={"label_error": "worst_pairs"},
     sections=(
-        Section(
-            "worst_pairs",
-            "label_error",
-            images={"pair": ("probe", "gallery"), "suspect": ("suspect",)},
-        ),
+        PageSection("worst_pairs", images={"pair": ("probe", "gallery"), "suspect": ("suspect",)}),
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
     needs=("check",),

@@ -1,6 +1,6 @@
 """Who fails: goats, lambs and wolves, and the animals of the menagerie."""
 
-from bioeval.base.study import Plot, Section, Study, Subcommand, View, along
+from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"zoo": ("zoo",)},
@@ -41,6 +41,6 @@ bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --js
             {"lorenz": {}},
         ),
     ),
-    sections=(Section("zoo", "animal_of_subject"),),
+    nodes={"animal_of_subject": "zoo"},
     views=(View(("zoo",), "zoo"),),
 )
