@@ -109,7 +109,7 @@ class ComparedSystems(MoreResults):
 
         def frr(name: str) -> float:
             tree = found[name]
-            ds = tree["verification/single"] if "verification" in tree.children else {}
+            ds: Any = tree["verification/single"] if "verification" in tree.children else {}
             if "frr_at_far" not in ds:
                 return 0.0  # in the order given
             return float(ds["frr_at_far"].sel(far_target=float(far)) if far else ds["eer"])

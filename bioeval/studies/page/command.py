@@ -128,7 +128,7 @@ def command(
                         rows |= one.rows(read[called], target)
                     found[called] = results
                 found[called] = in_terms(found[called], terms)
-            compared = {}
+            compared: dict[str, xr.Dataset] = {}
             if len(read) == len(data) > 1:
                 target = _target(found)
                 for one in more:

@@ -311,7 +311,9 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
     joined: dict[str, list[tuple[PageItem, PageTable]]] = {}
     for part in section.parts:
         told = section_told(part.dataset)
-        for given in made(told.tables, part.dataset) if told and told.tables else ():
+        if told is None or not told.tables:
+            continue
+        for given in made(told.tables, part.dataset):
             table = table_of(given, part)
             if told.joined:
                 joined.setdefault(table.name, []).append((part, table))
