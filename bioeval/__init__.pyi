@@ -46,7 +46,6 @@ from bioeval.studies.attacks.vulnerability import vulnerability as vulnerability
 from bioeval.studies.calibration.calibration import calibration as calibration
 from bioeval.studies.calibration.calibrator import Calibrator as Calibrator
 from bioeval.studies.check.check_data import check_data as check_data
-from bioeval.studies.check.check_tracks import check_tracks as check_tracks
 from bioeval.studies.compare.compare import compare as compare
 from bioeval.studies.conventions.conventions import conventions as conventions
 from bioeval.studies.epc.epc import epc as epc, epsc as epsc
@@ -73,6 +72,7 @@ from bioeval.studies.summaries.summary import summary as summary
 from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
+from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from bioeval.studies.zoo.zoo import zoo as zoo

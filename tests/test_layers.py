@@ -86,6 +86,16 @@ def test_a_study_names_the_studies_that_it_needs(study):
     assert list(needs) == sorted(studies_imported(study)), f"needs of bioeval/studies/{study}"
 
 
+def floor(study: str) -> int:
+    """1 for a study that needs no other one, and one more than the highest that it needs."""
+    return 1 + max(map(floor, doors()[study].needs), default=0)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_stands_on_few_others(study):
+    assert floor(study) <= 3, f"needs of bioeval/studies/{study}"
+
+
 def test_intervals_know_no_scores_and_no_jobs():
     """They are given attempts by subject, subjects of probes, and tallies."""
     for path in [*(PACKAGE / "stats").glob("*.py"), *PACKAGE.glob("studies/*/intervals.py")]:

@@ -60,6 +60,7 @@ class Plot(Offer):
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
     files: Mapping[str, Mapping[str, Any]] = _NONE
     one_system: bool = False  # whether each file shows one system
+    images: bool = False  # whether it takes `images` and `image_folder`
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
     prefer: str = ""
@@ -98,12 +99,32 @@ class View(Offer):
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
+@dataclass(repr=False, eq=False)
+class PageSection:
+    """What a page says of a result of a study, besides its numbers.
+
+    A table is a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A cell is a
+    text, a score, a picture, a mapping (of ``text``, or of ``variable``, ``value`` and ``shape``),
+    or a list of three of these, a number with its interval.
+    """
+
+    of: str  # one of `nodes` of the study, or the class of results that are no datasets
+    tables: str = ""  # ``"module.function"`` that yields tables of a dataset
+    joined: bool = False  # whether those of several systems are one table
+    whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
+    #: What has an image, by the dimension of rows.
+    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",
+    "data_checks": "(options, data): `fits` and `check` for data of `bioeval check` that are no "
+    "scores; a class with `add_options`",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
+    "report_results": "a class derived from bioeval.cli.outputs.MoreResults, of `bioeval report`",
     "page": "(results, path, files=, command=, **options): write results as a page",
 }
 
@@ -124,6 +145,9 @@ class Study(Offer):
     removed_commands: Mapping[str, str] = _NONE
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
+    #: Where results stand in a tree, by a variable that only they have.
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    sections: tuple[PageSection, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
@@ -161,6 +185,9 @@ class Study(Offer):
             setattr(self, field_name, homes)
         self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
         self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
+        for section in self.sections:
+            section.tables = section.tables and f"{package}.{section.tables}"
+            section.whole = section.whole and f"{package}.{section.whole}"
         return self
 
 

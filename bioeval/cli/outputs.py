@@ -237,6 +237,46 @@ class MoreOutputs:
         """Draw plots; `tell` receives why one is not drawn."""
 
 
+class MoreResults:
+    """What a study adds to the page of ``bioeval report``: nothing, in this base class.
+
+    A study names a class derived from it at its door, as the hook ``report_results``.
+    """
+
+    #: The options that it adds, one after the other, and takes from those of the command.
+    add_options: Sequence[Callable[[Any], Any]] = ()
+    of_scores = ""  # its option, if given, that needs scores
+    with_images = ""  # its option that shows images, as a usage error names it
+    has_images = False  # whether this option is given
+    stages: Stages
+    place: Mapping[str, Any]  # the cluster, as arguments of the library
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        """Take its options from those of the command, and keep the others."""
+        self.options = options
+
+    def require(self, files: Sequence[str]) -> None:
+        """Raise unless its options go with the files and the other options."""
+
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+        """Return further results of a system by name; `target` is the rule of its threshold."""
+        return {}
+
+    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
+        """Return explained rows of a system by name."""
+        return {}
+
+    def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:
+        """Return why a system cannot be compared directly, by name."""
+        return {}
+
+    def of_all(
+        self, systems: Mapping[str, Scores], found: Mapping[str, xr.DataTree], target: str | None
+    ) -> dict[str, xr.Dataset]:
+        """Return results of several systems together by name; `found` has those of each."""
+        return {}
+
+
 @dataclass(frozen=True)
 class Output:
     """Destinations of the results of a command."""

@@ -108,6 +108,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             one_system=True,
         ),
     ),
+    nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
     views=(
         View(("presentation attack",), "pad"),
         View(("vulnerability",), "vulnerability"),

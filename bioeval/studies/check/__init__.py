@@ -3,7 +3,7 @@
 from bioeval.base.study import Study, Subcommand, View
 
 STUDY = Study(
-    calls={"check_data": ("check_data",), "check_tracks": ("check_tracks",)},
+    calls={"check_data": ("check_data",)},
     other_names={"check": "check_data"},
     commands=(
         Subcommand(
@@ -28,5 +28,4 @@ bioeval check reid.npz --protocol market1501
 bioeval check gt.txt tracker.txt
 """,
     views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
-    needs=("tracking",),
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base import __version__
+from bioeval.base.study import hooks
 from bioeval.cli import (
     Command,
     MoreOutputs,
@@ -19,6 +19,7 @@ from bioeval.cli import (
     reword,
     shared_options,
 )
+from bioeval.cli.command import option_group
 
 if TYPE_CHECKING:
     from bioeval.cli import Stages
@@ -77,19 +78,10 @@ class Findings(MoreOutputs):
     "auto",
 )
 @shared_options(far="FAR for which to check the number of subjects")
-@option(
-    "--columns NAMES",
-    "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
-)
+@option_group(*(option for more in hooks("data_checks") for option in more.add_options))
 @output_options("summary.json, table.txt and findings.csv")
 @shared_options(reading=True)
-def command(
-    data: str,
-    protocol: str,
-    far_targets: list[float] | None,
-    columns: str | None,
-    **options: Any,
-) -> None:
+def command(data: str, protocol: str, far_targets: list[float] | None, **options: Any) -> None:
     """Check DATA before an evaluation; each finding comes with a remedy.
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
@@ -100,21 +92,14 @@ def command(
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    tracks = columns is not None
-    if second is not None and not tracks:
-        from bioeval.studies.tracking.inputs import lists_boxes
-
-        tracks = all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
-    with StudyCommand(data, options, reads=not tracks) as run:
-        if tracks and second is None:
-            raise click.UsageError("--columns is of tracks: give a ground truth and a result")
+    others = [check(options, data) for check in hooks("data_checks")]
+    other = next((x for x in others if x.fits), None)
+    with StudyCommand(data, options, reads=other is None) as run:
         from bioeval.views.tables.registry import table_of
 
-        if tracks:
-            from bioeval.studies.check.check_tracks import check_tracks
-
+        if other is not None:
             run.stages("looking")
-            found = check_tracks(data, second, columns=columns or "motchallenge")
+            found = other.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
@@ -135,7 +120,7 @@ def command(
             "protocol": found.protocol,
             "misleads": found.misleads,
             "findings": rows,
-            **({"result": second} if tracks else {}),
+            **({"result": second} if other is not None else {}),
         }
         csv = {"findings.csv": rows}
         run.save(document, None, table_of(found, reword), csv=csv)

@@ -1,6 +1,6 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.study import Study, Subcommand, View
+from bioeval.base.study import PageSection, Study, Subcommand, View
 
 STUDY = Study(
     calls={"compare": ("compare",)},
@@ -25,6 +25,9 @@ bioeval compare old.npz new.npz --out comparison --plots
 # Count on two processes
 bioeval compare old.npz new.npz --workers 2
 """,
+    hooks={"report_results": "command.ComparedSystems"},
+    nodes={"value_a": "comparison"},
+    sections=(PageSection("comparison", tables="tables.page_tables"),),
     views=(View(("comparison of two systems",), "tables", "ComparisonTable", is_class=True),),
-    needs=("lists", "reid"),
+    needs=("reid",),
 )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import Kind
+from bioeval.base import BioevalError, Kind
 from bioeval.cli import (
     NUMBERS,
     Command,
+    MoreResults,
     StudyCommand,
     Typed,
     card,
@@ -44,7 +46,7 @@ def _margin(text: str) -> tuple[str, float]:
     return name, margin
 
 
-def margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option of the margins of a comparison that tests whether `what`."""
     return option(
         "--margin X",
@@ -66,6 +68,77 @@ def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] |
             "MEASURE=number once for each"
         )
     return dict(given).get("", dict(given) or None)
+
+
+class ComparedSystems(MoreResults):
+    """Paired comparisons of the systems of a page."""
+
+    add_options = (_margin_option("the first of DATA is worse than each of the others"),)
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._margin = options.pop("margin")
+        self.of_scores = "--margin" if self._margin is not None else ""
+
+    def require(self, files: Sequence[str]) -> None:
+        """Raise unless there are systems to compare, and measures of the margin's names."""
+        if self._margin is None:
+            return
+        from bioeval.studies.compare.margins import check_margin
+
+        if len(files) == 1:
+            raise click.UsageError("--margin compares systems, and there is one; name several")
+        check_margin(self._margin, self.options["confidence"])
+
+    def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:
+        """Return what a system lacks of the first one with names, and what it adds."""
+        from bioeval.studies.compare.paired_systems import Named, differences
+
+        return differences({name: Named.of(scores) for name, scores in systems.items()})
+
+    def of_all(
+        self, systems: Mapping[str, Scores], found: Mapping[str, xr.DataTree], target: str | None
+    ) -> dict[str, xr.Dataset]:
+        """Return paired comparisons of the best of several systems with each of the others.
+
+        The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
+        cannot be compared, as those that have different attempts: the page says so. Of two systems,
+        and with a margin, which is set beforehand, it is the first that is compared, as by bioeval
+        compare. With a margin an error says why not.
+        """
+        from bioeval.evaluation import resolve_card
+        from bioeval.studies.compare.compare import compare
+
+        _, _, far = (target or "").partition("=")
+
+        def frr(name: str) -> float:
+            tree = found[name]
+            ds: Any = tree["verification/single"] if "verification" in tree.children else {}
+            if "frr_at_far" not in ds:
+                return 0.0  # in the order given
+            return float(ds["frr_at_far"].sel(far_target=float(far)) if far else ds["eer"])
+
+        names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
+        given = {x: self.options[x] for x in names if self.options[x] is not None}
+        first = self._margin is not None or len(systems) == 2
+        best = next(iter(systems)) if first else min(systems, key=frr)
+        compared = {}
+        for other in systems:
+            if other == best:
+                continue
+            self.stages(f"comparing {best} and {other}")
+            card = resolve_card(systems[best], self.options["protocol"])
+            with contextlib.suppress(*([BioevalError] if self._margin is None else [])):
+                compared[f"{best} and {other}"] = compare(
+                    systems[best],
+                    systems[other],
+                    protocol=card if card.reid is not None else None,
+                    margin=self._margin,
+                    progress=self.stages.counting,
+                    **given,
+                    **self.place,
+                )
+        return compared
 
 
 @click.command("compare", cls=Command)
@@ -101,7 +174,7 @@ def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] |
     ["none", "holm"],
     "none",
 )
-@margin_option("A is worse than B")
+@_margin_option("A is worse than B")
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:

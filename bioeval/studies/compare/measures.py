@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
+from bioeval.evaluation.task_plan import runner_of
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import (
     BlockReader,
@@ -41,7 +42,6 @@ from bioeval.studies.compare.counts import (
     numbers_by_scores,
     ranks_among,
 )
-from bioeval.studies.lists.results import reid_of_lists
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
@@ -476,7 +476,7 @@ class ComparedRetrieval:
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
         if isinstance(scores, TopKScores):
-            found, measures = reid_of_lists(scores, rules)
+            found, measures = runner_of(scores).reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
             options = ReidOptions(**rules.result_options())

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bioeval.base import POINTS_OF, counted
 from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
+from bioeval.results.words import p_value
 from bioeval.tallies import per_cent
 from bioeval.views.tables import warnings, with_joined_targets
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, mean_text, plain_table, warned
@@ -128,6 +129,36 @@ class ComparisonTable:
                 translate(verdicts[i]),
                 any(ds[x].values[i] for x in ("better", "not_worse") if x in ds),
             )
+
+
+def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield the measures as a table of a page; proportions are in per cent."""
+    attrs = dataset.attrs
+    verdicts = str(attrs.get("verdicts", "")).splitlines()
+    rows = []
+    for i, measure in enumerate(map(str, dataset["measure"].values)):
+        percent = compared_by(measure).percent
+        one, other, *difference = (
+            {
+                "variable": name,
+                "value": float(dataset[name].values[i]),
+                "shape": "score" if not percent else "percent" if "value" in name else "points",
+                "more": {"measure": measure},
+            }
+            for name in ("value_a", "value_b", "difference", "difference_low", "difference_high")
+        )
+        p = {"text": p_value(float(dataset["p_value"][i])), "right": True}
+        rows.append([measure, one, other, difference, p, verdicts[i] if i < len(verdicts) else ""])
+    named = [str(attrs.get(f"system_{x}", x)) for x in "ab"]
+    level = f"{100 * float(attrs.get('confidence', 0.95)):g} % interval"
+    before = "p before Holm" if attrs.get("adjust") == "holm" else "p"
+    yield {
+        "name": f"comparison-{'-'.join(named)}",
+        "caption": " and ".join(named),
+        "heads": ["Measure", *named, f"Difference, {level}", before, "Verdict"],
+        "rows": rows,
+        "note": caption(dataset),
+    }
 
 
 def caption(dataset: xr.Dataset) -> str:

@@ -17,6 +17,7 @@ bioeval conventions reid.npz --measure mean_ap --published 88.40
 # Start from another card; write the readings
 bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
 """,
+    nodes={"also": "conventions"},
     views=(View(("conventions",), "conventions"),),
     needs=("reid",),
 )

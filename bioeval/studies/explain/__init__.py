@@ -1,6 +1,6 @@
 """One row of a matrix, comparison by comparison."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View
+from bioeval.base.study import PageSection, Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"explain": ("explain",)},
@@ -28,6 +28,8 @@ bioeval explain scores.npz --probe 17 --report row.html
         "explain": {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"}
     },
     plots=(Plot("row_walk", "RowWalkDisplay", "plots", "be.explain"),),
+    hooks={"report_results": "command.ExplainedRows"},
+    sections=(PageSection("RowExplanation", whole="page.row_section"),),
     views=(
         View((), "tables", "ExplanationTable", of="RowExplanation", is_class=True, reworded=False),
         View((), "tables", "StepsTable", of="StepByStep", is_class=True, reworded=False),

@@ -16,9 +16,43 @@ from bioeval.cli import (
     output_options,
     shared_options,
 )
+from bioeval.cli.outputs import MoreResults
 
 if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
     from bioeval.studies.explain.explain import Explanation, Steps
+
+
+class ExplainedRows(MoreResults):
+    """Rows of each system of a page, explained at the operating point that it opens with."""
+
+    add_options = (
+        option(
+            "--explain N|NAME",
+            "Explain this row as bioeval explain does: its position, from 0, or the name of its "
+            "template; repeatable.",
+            multiple=True,
+            name="probes",
+        ),
+    )
+    with_images = "--explain"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._probes: tuple[str, ...] = options.pop("probes")
+        self.has_images = bool(self._probes)
+        self.of_scores = "--explain" if self._probes else ""
+
+    def rows(self, scores: Scores, target: str | None) -> dict[str, Explanation]:
+        """Return the rows by name."""
+        from bioeval.studies.explain.explain import explain
+
+        found = {}
+        for probe in self._probes:
+            self.stages(f"explaining {probe}")
+            row = explain(scores, probe, threshold=target, protocol=self.options["protocol"])
+            found[f"{scores.name}, probe {probe}"] = row
+        return found
 
 
 @click.command("explain", cls=Command)

@@ -34,6 +34,7 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
             one_system=True,
         ),
     ),
+    nodes={"garbe": "groups"},
     views=(
         View(("verification by group",), "groups"),
         View(("open-set identification by group",), "groups", rates="identification"),

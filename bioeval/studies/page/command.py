@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import BioevalError, DataError, IntervalMethod
+from bioeval.base import DataError, IntervalMethod
+from bioeval.base.study import hooks
 from bioeval.cli import (
     Command,
     StudyCommand,
     card,
     checked,
+    image_folder,
+    images_option,
     interval_by_default,
     option,
+    option_group,
+    require_images,
     shared_options,
 )
-from bioeval.studies.compare.command import margin_option
-from bioeval.studies.worst_pairs.command import image_folder, images_option, require_images
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli import Stages
     from bioeval.scores import Scores
-    from bioeval.studies.explain.explain import Explanation
-
-
-# Saved results, beside files of scores.
-_SAVED = (".nc",)
 
 
 @click.command("report", cls=Command)
@@ -52,30 +49,18 @@ _SAVED = (".nc",)
     "[subject-bootstrap, or wilson for pairs without subjects]",
     [*get_args(IntervalMethod), "none"],
 )
-@option(
-    "--folds N",
-    "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
-    click.IntRange(0),
-    10,
-)
-@option(
-    "--worst N",
-    "List the N nearest impostor pairs and the N farthest genuine pairs.",
-    click.IntRange(min=1),
-)
 @images_option
-@margin_option("the first of DATA is worse than each of the others")
-@option(
-    "--explain N|NAME",
-    "Explain this row as bioeval explain does: its position, from 0, or the name of its "
-    "template; repeatable.",
-    multiple=True,
-    name="probes",
-)
+@option_group(*(option for more in hooks("report_results") for option in more.add_options))
 @shared_options(
-    thresholds=True, far=True, frr=True, interval=True, band=True,
-    terms=True, reading=True, workers=True,
-)  # fmt: skip
+    thresholds=True,
+    far=True,
+    frr=True,
+    interval=True,
+    band=True,
+    terms=True,
+    reading=True,
+    workers=True,
+)
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
@@ -87,73 +72,68 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     title, terms = options.pop("title"), options.pop("terms")
     images, folder = options.pop("images") or "", options.pop("images_root")
-    if (images or folder) and options["worst"] is None and not options["probes"]:
-        raise click.UsageError("--images needs --worst N or --explain")
+    more = [add(options) for add in hooks("report_results")]
+    if (images or folder) and not any(one.has_images for one in more):
+        shown = sorted((one.with_images for one in more if one.with_images), reverse=True)
+        raise click.UsageError(f"--images needs {' or '.join(shown)}")
     folder = image_folder(folder, data[0])
     options["protocol"] = card(options["protocol"])
-    probes, margin = options.pop("probes"), options.pop("margin")
-    if margin is not None:
-        from bioeval.studies.compare.margins import check_margin
-
-        if len(data) == 1:
-            raise click.UsageError("--margin compares systems, and there is one; name several")
-        check_margin(margin, options["confidence"])
-    for word, needed in (("--explain", probes), ("--margin", margin is not None)):
-        if saved := [file for file in data if needed and Path(file).suffix.lower() in _SAVED]:
+    for one in more:
+        one.require(data)
+    for word in sorted(one.of_scores for one in more if one.of_scores):
+        if saved := [file for file in data if _is_saved(file)]:
             raise click.UsageError(f"{word} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
-        from bioeval.studies.compare.paired_systems import Named
-        from bioeval.views.terms import in_terms
+        from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
+        from bioeval.views import in_terms
 
         found: dict[str, Any] = {}
-        named: dict[str, Any] = {}
         rows: dict[str, Any] = {}
+        called_by = _names(data, names)
         read = {}
         readings = [run.reading_of(file) for file in data]
-        called_by = _names(data, names)
         for file, called, reading in zip(data, called_by, readings, strict=True):
-            if Path(file).suffix.lower() in _SAVED:
+            if _is_saved(file):
                 found[called] = _saved(file)
             else:
                 read[called] = found[called] = run.read(file, called, reading=reading)
                 require_images(read[called], images)
-                named[called] = Named.of(read[called]) if len(data) > 1 else None
         place = run.place(*read.values())
+        for one in more:
+            one.stages, one.place = run.stages, place
         for called in called_by:
             if called in read:
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": ()}
                 results = _evaluated(read[called], given, place, run.stages)
-                for probe in probes:
-                    run.stages(f"explaining {probe}")
-                    row = _explained(read[called], probe, results, options["protocol"])
-                    rows[f"{called}, probe {probe}"] = row
+                target = _target(results) if "verification" in results.children else None
+                for one in more:
+                    further = one.of_system(read[called], target)
+                    nodes = {name: type(results)(x) for name, x in further.items()}
+                    results = results.assign(nodes)
+                for one in more:
+                    rows |= one.rows(read[called], target)
                 found[called] = results
             found[called] = in_terms(found[called], terms)
-        compared = {}
+        compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
-            names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
-            given = {x: options[x] for x in names if options[x] is not None} | place
-            given["margin"] = margin
-            compared = _compared(read, found, options["protocol"], given, run.stages)
-        said = _doubts(found, named) if len(data) > 1 else []
+            target = _target(found)
+            for one in more:
+                compared |= one.of_all(read, found, target)
+        said = []
+        if len(data) > 1:
+            for one in more:
+                for called, text in one.apart(read).items():
+                    for node in found[called].leaves:
+                        node.attrs[NOT_SHARED] = text
+            said = [x["text"] for x in doubts_of_systems(parts_of(found))]
         shown = {**found, **compared, **rows}
         about = {"title": title, "images": images, "image_folder": folder}
         run.output.write_page(shown, data, run.stages, **about)
         remarks = run.output.remarks
-        remarks[:] = [f"bioeval: warning: {line}" for line in [*said, *remarks]]
-
-
-def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
-    """Return warnings that the systems cannot be compared directly; the page shows them, too."""
-    from bioeval.studies.compare.paired_systems import differences
-    from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
-
-    for called, text in differences(named).items():
-        for node in found[called].leaves:
-            node.attrs[NOT_SHARED] = text
-    return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts_of(found)))]
+        lines = [*dict.fromkeys(said), *remarks]
+        remarks[:] = [f"bioeval: warning: {line}" for line in lines]
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -163,46 +143,9 @@ def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     return [*given, *own[len(given) :]]
 
 
-def _compared(
-    read: dict[str, Scores], found: dict[str, Any], protocol: Any, given: dict[str, Any],
-    stages: Stages,
-) -> dict[str, xr.Dataset]:  # fmt: skip
-    """Return paired comparisons of the best of several systems with each of the others.
-
-    The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
-    cannot be compared, as those that have different attempts: the page says so. Of two systems, and
-    with a margin, which is set beforehand, it is the first that is compared, as by bioeval compare.
-    With a margin an error says why not.
-    """
-    from bioeval.evaluation import resolve_card
-    from bioeval.studies.compare.compare import compare
-    from bioeval.studies.page.parts import LiveState, parts_of
-
-    chosen = LiveState(parts_of(found)).chosen
-    target = None if chosen is None else chosen.target
-
-    def frr(name: str) -> float:
-        tree = found[name]
-        ds = tree["verification/single"] if "verification" in tree.children else {}
-        if "frr_at_far" not in ds:
-            return 0.0  # in the order given
-        return float(ds["eer"] if target is None else ds["frr_at_far"].sel(far_target=target))
-
-    margin = given["margin"]
-    first = margin is not None or len(read) == 2
-    best = next(iter(read)) if first else min(read, key=frr)
-    compared = {}
-    for other in read:
-        if other == best:
-            continue
-        stages(f"comparing {best} and {other}")
-        card = resolve_card(read[best], protocol)
-        with contextlib.suppress(*([BioevalError] if margin is None else [])):
-            compared[f"{best} and {other}"] = compare(
-                read[best], read[other], protocol=card if card.reid is not None else None,
-                progress=stages.counting, **given,
-            )  # fmt: skip
-    return compared
+def _is_saved(file: str) -> bool:
+    """Whether a file has saved results, and no scores."""
+    return Path(file).suffix.lower() == ".nc"
 
 
 def _saved(file: str) -> xr.DataTree:
@@ -221,14 +164,9 @@ def _saved(file: str) -> xr.DataTree:
 def _evaluated(
     scores: Scores, options: dict[str, Any], place: dict[str, Any], stages: Stages
 ) -> xr.DataTree:
-    """Return the results of a system: the tasks of the card, limits for new people, worst pairs."""
-    import xarray as xr
-
+    """Return the results of the tasks of the card."""
     from bioeval.evaluation import evaluate, resolve_card
-    from bioeval.studies.thresholds.threshold_study import study_threshold
-    from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
-    folds, worst = options.pop("folds"), options.pop("worst")
     protocol = options.pop("protocol")
     stages("counting")
     if options["interval"] == "none":
@@ -236,39 +174,14 @@ def _evaluated(
     elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
         options["interval"] = interval_by_default(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
-    tree = checked(tree, scores, protocol, stages, options["thresholds"] is not None)
-    target = _target(tree)
-    if folds > 1 and target is not None and "verification" in tree.children:
-        stages("trying the threshold on other people")
-        try:
-            study = study_threshold(
-                scores, target, folds=None if scores.layout == "pairs" else folds,
-                random_state=options["random_state"], progress=stages.counting, **place,
-            )  # fmt: skip
-        except BioevalError:
-            pass  # too few people: the page says that it was not estimated
-        else:
-            tree = tree.assign({"threshold_study": xr.DataTree(study)})
-    if worst is not None:
-        stages("listing the worst pairs")
-        pairs = worst_pairs(scores, worst, progress=stages.counting)
-        tree = tree.assign({"worst_pairs": xr.DataTree(pairs)})
-    return tree
+    return checked(tree, scores, protocol, stages, options["thresholds"] is not None)
 
 
-def _target(tree: xr.DataTree) -> str | None:
+def _target(results: Any) -> str | None:
     """Return the rule of the threshold that the page opens with; None where it has none."""
     from bioeval.studies.page.parts import LiveState, parts_of
 
-    chosen = LiveState(parts_of(tree)).chosen
+    chosen = LiveState(parts_of(results)).chosen
     if chosen is None:
         return None
     return "eer" if chosen.target is None else f"far={chosen.target!r}"
-
-
-def _explained(scores: Scores, probe: str, tree: xr.DataTree, protocol: Any) -> Explanation:
-    """Return a row at the operating point that the page opens with."""
-    from bioeval.studies.explain.explain import explain
-
-    target = _target(tree) if "verification" in tree.children else None
-    return explain(scores, probe, threshold=target, protocol=protocol)

@@ -11,8 +11,8 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -26,20 +26,6 @@ from matplotlib.figure import Figure
 
 from bioeval.base import CardError, __version__, printable, renamed
 from bioeval.protocol import explain, load
-from bioeval.studies.explain.plots import RowWalkDisplay
-from bioeval.studies.explain.results import RowExplanation
-from bioeval.studies.explain.tables import (
-    ShownList,
-    about,
-    adds,
-    legend,
-    lists_of,
-    notes,
-    noun,
-    templates_of,
-    title_of,
-    why,
-)
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
     GENUINE,
@@ -51,11 +37,13 @@ from bioeval.studies.page.figures import (
     pictures_of,
 )
 from bioeval.studies.page.parts import (
+    SECTIONS,
     ArrayStore,
     LiveState,
     PageItem,
     doubts_of_systems,
     labelled,
+    made,
     parts_of,
     section_of,
     systems_of,
@@ -63,19 +51,18 @@ from bioeval.studies.page.parts import (
 from bioeval.studies.page.sentences import headline, rate_of
 from bioeval.studies.page.tables import (
     ScalarSection,
-    comparison_table,
     cost_table,
     frr_target_table,
     live_table,
     mean_table,
     other_tables,
-    people_table,
     rank_table,
     scalar_tables,
+    study_tables,
     target_table,
 )
-from bioeval.studies.page.words import Bounded, Number, PageTable, Text
-from bioeval.views.images import Images, Thumbnail, pictures_of_templates
+from bioeval.studies.page.words import Bounded, Number, table_of
+from bioeval.views.images import Images, Thumbnail
 from bioeval.views.tables import (
     CHOSEN,
     about as about_contents,
@@ -130,103 +117,50 @@ def digest(file: str | os.PathLike[str]) -> str:
     return found.hexdigest()
 
 
-#: Entries of a list that is also there as a whole, at most.
-MOST_ENTRIES = 400
-
-
-def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
-    """Return results without explained rows (None if nothing is left), and the explained rows."""
-    if isinstance(results, RowExplanation):
-        return None, [results]
+def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
+    """Return results without explained rows (None if nothing is left), and the rows as told."""
+    for kind in type(results).__mro__:
+        if told := SECTIONS.get(kind.__name__):
+            return None, [made(told.whole, results, images)]
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
-    others, walks = {}, []
+    others, rows = {}, []
     for key, one in results.items():
-        rest, found = apart(one)
-        walks += found
+        rest, found = apart(one, images)
+        rows += found
         if rest is not None or one is None:
             others[key] = rest
-    return (others if others or not walks else None), walks
+    return (others if others or not rows else None), rows
 
 
-def row_section(
-    explained: RowExplanation, number: int, walks: list[RowExplanation], images: Images
-) -> dict[str, Any]:
-    """Return the section of an explained row, given its number among all rows of the page."""
-    pictures = pictures_of_templates(images, templates_of(explained))
-    of = f" of {explained.system}" if len({one.system for one in walks}) > 1 else ""
-    title = printable(f"{explained.title}{of}")
-    file = f"row-{explained.probe}-{number}"
-    tables = list(_lists(explained, f"{file}-list", pictures))
-    body = [[task.title, adds(task), why(task)] for task in explained.tasks]
-    heads = ["Task", "Adds", "Why"]
-    tables.append(PageTable(f"{file}-adds", "What this row adds to the counters", heads, body))
+def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, Any]:
+    """Return the section of an explained row, given its number, and whether there are systems."""
+    title = printable(row["title"] + f" of {row['system']}" * several)
+    file = f"{row['name']}-{number}"
+    tables = (table_of({**x, "name": f"{file}-{x['name']}"}) for x in row["tables"])
     figure = Figure(layout="constrained")
-    RowWalkDisplay.from_results(explained).plot(figure)
+    row["display"].plot(figure)
     source, _ = as_address(figure)
-    return {
+    return row | {
         "id": f"row-{number}",
         "title": title,
-        "image": pictures.get(explained.name),
-        "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
         "tables": [table.trimmed() for table in tables],
-        "notes": [*notes(explained), *legend([explained])],
         "picture": {
-            "plot": "row_walk", "title": f"{title} as a picture", "file": file, "source": source,
+            "plot": row["plot"],
+            "title": f"{title} as a picture",
+            "file": file,
+            "source": source,
             "wide": True,
         },
-    }  # fmt: skip
-
-
-def _lists(
-    explained: RowExplanation, name: str, pictures: Mapping[str, Thumbnail]
-) -> Iterator[PageTable]:
-    """Yield the lists as shown in text and picture, and the full lists of those shortened."""
-    for k, (shown, whole) in enumerate(
-        zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
-    ):
-        shortened = any(line.number > 1 for line in shown.lines)
-        note = ["Decisive entries are shown; the others are counted."] if shortened else []
-        table = _list(shown, explained, f"{name}-{k}", note)
-        if pictures:
-            table.heads.insert(1, "Image")
-            for row, line in zip(table.rows, shown.lines, strict=True):
-                row.insert(1, pictures.get(line.template, ""))
-        yield replace(table, folds=False)
-        if shortened and len(whole.lines) <= MOST_ENTRIES:
-            table = _list(whole, explained, f"{name}-{k}-whole", [])
-            yield replace(table, caption=f"{table.caption}, every entry")
-
-
-def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str]) -> PageTable:
-    """Return a list with places, roles, the counters of each entry by task, and reasons."""
-    what = "Template" if shown.unit == "template" else "By template"
-    body: list[list[Any]] = []
-    for line in shown.lines:
-        score: Any = ""
-        if line.score is not None:
-            score = Text(words.score(line.score), right=True, digits=words.digits(line.score))
-        accepted = {None: "", True: "yes", False: "no"}[line.accepted]
-        place = Text(line.place, right=True)
-        names = line.template, line.subject
-        body.append([place, *names, score, line.role_text, accepted, *line.cells, line.reason])
-    said = [*note, *(f"{text}." for text in shown.left_out)]
-    if shown.conditional:
-        said.append("a | b: a if accepted, b if rejected.")
-    score_head = noun(explained.kind).capitalize()
-    heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
-    heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
-    return PageTable(name, title_of(shown), heads, body, " ".join(said))
+    }
 
 
 def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
-    results, walks = apart(results)
-    parts = [] if walks and results is None else labelled(parts_of(results))
-    rows = [
-        row_section(explained, number, walks, images)
-        for number, explained in enumerate(walks, start=1)
-    ]
+    results, told = apart(results, images)
+    parts = [] if told and results is None else labelled(parts_of(results))
+    several = len({row["system"] for row in told}) > 1
+    rows = [row_section(row, number, several) for number, row in enumerate(told, start=1)]
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
     drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
@@ -259,7 +193,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "warnings": alerts,
         "alarming": any(alert["serious"] for alert in alerts),
         "remarks": _remarks(parts),
-        "card": _card(parts, walks),
+        "card": _card(parts, rows),
         "provenance": provenance,
         "seeds": ", ".join(dict.fromkeys(filter(None, map(_seed, parts)))),
         "version": __version__,
@@ -341,10 +275,10 @@ def _task(
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     section = ScalarSection(own, any(part.label for part in own))
     made = [live_table(rows, section.several, state)] if rows else []
-    tables = (people_table, target_table, frr_target_table, rank_table, mean_table)
+    made += study_tables(section)
+    tables = (target_table, frr_target_table, rank_table, mean_table)
     made += [make(section) for make in tables]
     made += [*scalar_tables(section), cost_table(section)]
-    made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
     return {
         "name": name,
@@ -492,10 +426,10 @@ def _remarks(parts: list[PageItem]) -> list[str]:
     return lines
 
 
-def _card(parts: list[PageItem], walks: list[RowExplanation]) -> dict[str, str] | None:
+def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:
     """Return the protocol in plain words, if its card ships with bioeval."""
     said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
-    names = dict.fromkeys([*said, *(explained.protocol for explained in walks)])
+    names = dict.fromkeys([*said, *(row["protocol"] for row in rows)])
     for name in filter(None, names):
         try:
             return {"name": name, "text": explain(load(name))}

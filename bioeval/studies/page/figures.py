@@ -576,7 +576,7 @@ MOST = 12
 
 def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any]]:
     """Return every static plot: its name, title and SVG as a data address."""
-    given = {"worst_pairs": {"images": images.column, "image_folder": images.folder}}
+    given = {"images": images.column, "image_folder": images.folder}
     results: dict[str, dict[str, Any]] = {}
     titles = {}
     for part in parts:
@@ -589,8 +589,9 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
         for one in plot_files(data, plots):
             if drawn == MOST:
                 return
-            display = one.plot.load().from_results(one.data, **given.get(one.plot.name, {}))
-            if one.plot.name in given and display.why_empty:
+            own = given if one.plot.images else {}
+            display = one.plot.load().from_results(one.data, **own)
+            if own and display.why_empty:
                 continue
             drawn += 1
             each = one.stem.replace("_", "-").split("-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,25 +15,14 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import DataError, larger_is_closer, printable
+from bioeval.base.study import PageSection, doors
 from bioeval.results import units_of
 from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 
-#: Tasks beside those of an evaluation, by a variable that only they have.
-_OTHERS = {
-    "value_a": "comparison",
-    "optimistic_far": "threshold_study",
-    "animal_of_subject": "zoo",
-    "label_error": "worst_pairs",
-    "garbe": "groups",
-    "extrapolated": "gallery_size",
-    "also": "conventions",
-    "iapar_pooled": "vulnerability",
-    "apcer_pooled": "pad",
-    "mmpmr": "morphing",
-    "measured_far": "extrapolated_far",
-    "open_set_far": "gallery_templates",
-}
+#: Results of studies, by a variable that only they have, and what their studies say of them.
+_OTHERS = {name: node for study in doors().values() for name, node in study.nodes.items()}
+SECTIONS = {section.of: section for study in doors().values() for section in study.sections}
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.
 _NODES = {
@@ -143,15 +133,29 @@ def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
 
 def _task_of(dataset: xr.Dataset) -> str:
     said = str(dataset.attrs.get("task", ""))
-    for variable, task in _OTHERS.items():
-        if variable in dataset:
-            return task
+    if node := _node(dataset):
+        return node
     if said.endswith(_IN_FOLDS):
         bare = said.removesuffix(_IN_FOLDS)
         return f"folds/{_NODES.get(bare, bare)}"
     if said.startswith("verification"):
         return f"verification/{dataset.attrs.get('templates', 'single')}"
     return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
+
+
+def _node(dataset: xr.Dataset) -> str:
+    return next((_OTHERS[x] for x in _OTHERS if x in dataset), "")
+
+
+def section_told(dataset: xr.Dataset) -> PageSection | None:
+    """Return what a study says of its results; None of other results."""
+    return SECTIONS.get(_node(dataset))
+
+
+def made(function: str, *given: Any) -> Any:
+    """Return what a function of a study makes."""
+    module, _, name = function.rpartition(".")
+    return getattr(importlib.import_module(module), name)(*given)
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:

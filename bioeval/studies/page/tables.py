@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.base import SCALARS, TARGETS
-from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, p_value
+from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
 from bioeval.stats import STEMS
-from bioeval.studies.compare.tables import caption
 from bioeval.studies.page import words
-from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of
-from bioeval.studies.page.words import LONG, Bounded, Number, PageTable, Text, attempts_of, shape_of
-from bioeval.studies.thresholds.tables import NeededPeople
+from bioeval.studies.page.parts import (
+    RATES,
+    LivePart,
+    LiveState,
+    PageItem,
+    made,
+    section_of,
+    section_told,
+)
+from bioeval.studies.page.words import (
+    LONG,
+    Bounded,
+    Number,
+    PageTable,
+    Text,
+    attempts_of,
+    shape_of,
+    table_of,
+)
 from bioeval.tallies import per_cent
 from bioeval.views.images import Images, Thumbnail
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import compared_by, report_ranks
+from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
@@ -32,9 +47,6 @@ _CURVES = ("threshold", "rank", *TARGETS, "recall_level")
 _ENDS = ("_low", "_high")
 
 _DIMENSIONS = {"far_target": "FAR target", "frr_target": "FRR target"}
-
-#: What has an image, over the dimensions of worst pairs.
-_SIDES = {"pair": ("probe", "gallery"), "suspect": ("suspect",)}
 
 
 @dataclass(frozen=True)
@@ -213,34 +225,6 @@ def cost_table(section: ScalarSection) -> PageTable | None:
     return section.table(f"{section.name}-cost", "values by cost", heads, body)
 
 
-def comparison_table(part: PageItem) -> PageTable | None:
-    """Return the measures of a comparison of two systems; proportions are in per cent."""
-    ds = part.dataset
-    if "value_a" not in ds:
-        return None
-    verdicts = str(ds.attrs.get("verdicts", "")).splitlines()
-    body = []
-    for i, measure in enumerate(map(str, ds["measure"].values)):
-        shapes = ("percent", "points") if compared_by(measure).percent else ("score", "score")
-        one, other, *difference = (
-            _cell(part, f"{stem}{end}", ds[f"{stem}{end}"].values[i], {"measure": measure}, shape)
-            for stem, shape, ends in (
-                ("value", shapes[0], ("_a", "_b")),
-                ("difference", shapes[1], ("", *_ENDS)),
-            )
-            for end in ends
-        )
-        row = [measure, one, other, Bounded(*difference)]
-        row.append(Text(p_value(float(ds["p_value"][i])), right=True))
-        body.append([*row, verdicts[i] if i < len(verdicts) else ""])
-    named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
-    level = f"{100 * float(ds.attrs.get('confidence', 0.95)):g} % interval"
-    before = "p before Holm" if ds.attrs.get("adjust") == "holm" else "p"
-    heads = ["Measure", *named, f"Difference, {level}", before, "Verdict"]
-    return PageTable(f"comparison-{'-'.join(named)}", f"{part.title}: {' and '.join(named)}",
-                     heads, body, caption(ds))  # fmt: skip
-
-
 def _value_head(parts: list[PageItem]) -> str:
     said = str(parts[0].dataset.attrs.get("confidence", ""))
     has = any(f"{name}_low" in parts[0].dataset for name in _figures(parts[0].dataset))
@@ -315,23 +299,24 @@ def mean_table(section: ScalarSection) -> PageTable | None:
     return section.table(f"means-{section.name}", "means over folds", heads, body)
 
 
-def people_table(section: ScalarSection) -> PageTable | None:
-    """Return the people that the target of a threshold study needs; None of other results."""
-    body: list[Row] = []
-    found = [(part, x) for part in section.parts if (x := NeededPeople.of(part.dataset))]
-    for part, needed in found:
-        for words_, cells, asked in needed.rows:
-            texts = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
-            numbers = [Text(x, right=True, strong=asked) for x in texts]
-            body.append((part, [Text(words_, strong=asked), *numbers]))
-    if len({tuple(needed.heads) for _, needed in found}) != 1:
-        return None
-    needed = found[0][1]
-    title = term_translator(found[0][0].dataset)(needed.title)
-    heads = ["", *(x.capitalize() for x in needed.heads)]
-    return section.table(
-        f"people-{section.name}", f"{title[0].lower()}{title[1:]}", heads, body, note=needed.note
-    )
+def study_tables(section: ScalarSection) -> Iterator[PageTable]:
+    """Yield the tables that studies make of their results; some are of all systems together."""
+    joined: dict[str, list[tuple[PageItem, PageTable]]] = {}
+    for part in section.parts:
+        told = section_told(part.dataset)
+        if told is None or not told.tables:
+            continue
+        for given in made(told.tables, part.dataset):
+            table = table_of(given, part)
+            if told.joined:
+                joined.setdefault(table.name, []).append((part, table))
+            else:
+                yield replace(table, caption=f"{part.title}: {table.caption}")
+    for name, found in joined.items():
+        (_, first), rows = found[0], [(part, row) for part, x in found for row in x.rows]
+        if all(table.heads == first.heads for _, table in found):
+            given = f"{name}-{section.name}", first.caption, first.heads, rows
+            yield from filter(None, [section.table(*given, note=first.note)])
 
 
 def target_table(section: ScalarSection) -> PageTable | None:
@@ -464,6 +449,7 @@ def _head(name: str) -> str:
 def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageTable]:
     """Return the values over folds, groups, subjects and others, one table each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
+    told = section_told(dataset)
     found: dict[tuple[str, ...], list[str]] = {}
     for name, values in dataset.data_vars.items():
         dims = tuple(map(str, values.dims))
@@ -491,8 +477,8 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
             body.append([*at, *cells])
         heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]
-        if dims in (("pair",), ("suspect",)):
-            for k, name in enumerate(images.columns(dataset, _SIDES[dims[0]]), start=1):
+        if sides := told.images.get(dims[0]) if told and len(dims) == 1 else None:
+            for k, name in enumerate(images.columns(dataset, sides), start=1):
                 heads.insert(k, f"{name.partition('_')[0].capitalize()} image")
                 for row, image in zip(body, dataset[name].values, strict=False):
                     row.insert(k, Thumbnail.of(images, str(image)))

@@ -314,3 +314,19 @@ def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
 def attempts_of(part: PageItem, name: str) -> int:
     """Return the number of attempts below a rate; 0 where unknown."""
     return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0
+
+
+def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTable:
+    """Return a table that a study gives as plain data, of a part of the page or of a row."""
+    rows = [[_given(cell, part) for cell in row] for row in given["rows"]]
+    return PageTable(**{**given, "rows": rows})
+
+
+def _given(cell: Any, part: PageItem | None) -> Any:
+    if isinstance(cell, int | float):
+        return Text(words.score(cell), right=True, digits=words.digits(cell))
+    if isinstance(cell, list):
+        return Bounded(*(_given(x, part) for x in cell))
+    if not isinstance(cell, dict):  # a text or a picture
+        return cell
+    return Number(part, **cell) if part and "variable" in cell else Text(**cell)

@@ -1,6 +1,6 @@
 """Choosing a threshold, and what to expect of it on new people."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.study import PageSection, Plot, Study, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = Study(
@@ -75,6 +75,9 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
             one_system=True,
         ),
     ),
+    hooks={"report_results": "command.RatesOnNewPeople"},
+    nodes={"optimistic_far": "threshold_study", "measured_far": "extrapolated_far"},
+    sections=(PageSection("threshold_study", tables="tables.needed_people", joined=True),),
     views=(
         View(("extrapolated FAR",), "extrapolated_far"),
         View(("threshold study",), "tables", "StudyTable", is_class=True),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base import Argument, DataError
+from bioeval.base.errors import BioevalError
 from bioeval.cli import (
     TARGET,
     Command,
@@ -21,6 +22,7 @@ from bioeval.cli import (
     shared_options,
     with_doubts,
 )
+from bioeval.cli.outputs import MoreResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,43 @@ if TYPE_CHECKING:
 
     from bioeval.cli import Stages
     from bioeval.scores import Scores
+
+
+class RatesOnNewPeople(MoreResults):
+    """Rates on new people of the threshold that a page opens with, from folds of subjects."""
+
+    add_options = (
+        option(
+            "--folds N",
+            "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+            click.IntRange(0),
+            10,
+        ),
+    )
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._folds: int = options.pop("folds")
+
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+        """Return the study of the threshold; nothing where there are too few people."""
+        if self._folds <= 1 or target is None:
+            return {}
+        from bioeval.studies.thresholds.threshold_study import study_threshold
+
+        self.stages("trying the threshold on other people")
+        try:
+            study = study_threshold(
+                scores,
+                target,
+                folds=None if scores.layout == "pairs" else self._folds,
+                random_state=self.options["random_state"],
+                progress=self.stages.counting,
+                **self.place,
+            )
+        except BioevalError:
+            return {}  # the page says that it was not estimated
+        return {"threshold_study": study}
 
 
 @click.command("threshold", cls=Command)

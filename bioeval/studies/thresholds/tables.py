@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -199,82 +199,69 @@ class StudyTable:
 
     def _needed(self) -> Iterator[Any]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
-        needed = NeededPeople.of(self.study)
-        if needed is None:
-            return
-        table = plain_table(["", *needed.heads], 2)
-        for words, cells, asked in needed.rows:
-            style = "bold" if asked else ""
-            shown = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
-            table.add_row(*(Text(x, style) for x in (words, *shown)))
-        yield Text("")
-        yield Text(self._translate(needed.title), style="bold")
-        yield indented(table)
-        yield Text(needed.note, style="dim")
+        for needed in needed_people(self.study):
+            table = plain_table([head.lower() for head in needed["heads"]], 2)
+            for row in needed["rows"]:
+                table.add_row(*(Text(x["text"], "bold" if x["strong"] else "") for x in row))
+            yield Text("")
+            yield Text(f"{needed['caption'][0].upper()}{needed['caption'][1:]}", style="bold")
+            yield indented(table)
+            yield Text(needed["note"], style="dim")
 
 
-@dataclass(frozen=True)
-class NeededPeople:
-    """The people that the target of a threshold study needs: a table, whatever it is drawn with.
-
-    Attributes
-    ----------
-    title, note : str
-    heads : list of str
-        Headings of the columns after the first.
-    rows : list of (str, list, bool)
-        What is wanted; its numbers, or texts; and whether the study was asked for it.
-    """
-
-    title: str
-    heads: list[str]
-    rows: list[tuple[str, list[Any], bool]]
-    note: str
-
-    @classmethod
-    def of(cls, study: xr.Dataset) -> NeededPeople | None:
-        """Return the table of a study; None where its target needs no number of people."""
-        v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
-        people, far = "subjects_for_3" in v, "impostors_for_3" in v
-        if not people and not far:
-            return None
-        searches, attrs = "unenrolled_people" in v, study.attrs
-        pairs = far and not searches
-        shown = [people, pairs, far]
-        heads = [
-            "people not enrolled" if searches else "people",
-            "pairs of people" if people else "impostor pairs",
-            "missing",
-        ]
-        compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
-        there = v.get("unenrolled_people", v.get("subjects", ""))
-        rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
-        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-            numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
-            rows.append((words, numbers, False))
-        for kind, name, before in (
-            ("estimated", "people_estimated", "about "),
-            ("guaranteed", "people_needed", ""),
-        ):
-            if np.isfinite(number := v.get(name, np.nan)):
-                words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
-                cells = [f"{before}{number:,.0f}", "", ""]
-                rows.append((words, cells, kind == attrs["assurance"]))
-        said = "The rules assume independent attempts, and only people are independent."
-        if not people:
-            said = "The rules assume independent pairs, and pairs that share people are not."
-        elif pairs:
-            apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
-            said = (
-                "People are all compared with each other, and a pair of people counts once, "
-                "however many templates it has. These are lower bounds: the rules assume "
-                f"independent pairs, and only disjoint pairs are independent{apart}."
-            )
-        if "people_needed" in v:
-            said += " A promise rests on people: more templates of the same people hardly help."
-        return cls(
-            f"{'People' if people else 'Impostor pairs'} that the {'FAR' if far else 'FRR'} needs",
-            [head for head, there in zip(heads, shown, strict=True) if there],
-            [(x, [c for c, y in zip(cells, shown, strict=True) if y], z) for x, cells, z in rows],
-            said,
+def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield the people that the target of a study needs as a table; nothing if it needs none."""
+    v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
+    people, far = "subjects_for_3" in v, "impostors_for_3" in v
+    if not people and not far:
+        return
+    searches, attrs = "unenrolled_people" in v, study.attrs
+    pairs = far and not searches
+    shown = [people, pairs, far]
+    heads = [
+        "people not enrolled" if searches else "people",
+        "pairs of people" if people else "impostor pairs",
+        "missing",
+    ]
+    compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
+    there = v.get("unenrolled_people", v.get("subjects", ""))
+    rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
+    for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+        numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
+        rows.append((words, numbers, False))
+    for kind, name, before in (
+        ("estimated", "people_estimated", "about "),
+        ("guaranteed", "people_needed", ""),
+    ):
+        if np.isfinite(number := v.get(name, np.nan)):
+            words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
+            cells = [f"{before}{number:,.0f}", "", ""]
+            rows.append((words, cells, kind == attrs["assurance"]))
+    said = "The rules assume independent attempts, and only people are independent."
+    if not people:
+        said = "The rules assume independent pairs, and pairs that share people are not."
+    elif pairs:
+        apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
+        said = (
+            "People are all compared with each other, and a pair of people counts once, "
+            "however many templates it has. These are lower bounds: the rules assume "
+            f"independent pairs, and only disjoint pairs are independent{apart}."
         )
+    if "people_needed" in v:
+        said += " A promise rests on people: more templates of the same people hardly help."
+    title = f"{'people' if people else 'impostor pairs'} that the {'FAR' if far else 'FRR'} needs"
+    yield {
+        "name": "people",
+        "caption": term_translator(study)(title),
+        "heads": ["", *(head.capitalize() for head in itertools.compress(heads, shown))],
+        "rows": [
+            [{"text": words, "strong": asked}, *_numbers(itertools.compress(cells, shown), asked)]
+            for words, cells, asked in rows
+        ],
+        "note": said,
+    }
+
+
+def _numbers(cells: Iterable[Any], asked: bool) -> Iterator[dict[str, Any]]:
+    for x in cells:
+        yield {"text": x if isinstance(x, str) else f"{x:,.0f}", "right": True, "strong": asked}

@@ -3,7 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
-    calls={"tracking": ("tracking",)},
+    calls={"check": ("check_tracks",), "tracking": ("tracking",)},
     commands=(
         Subcommand(
             "tracking",
@@ -22,6 +22,7 @@ bioeval tracking truth.txt track3.txt --columns cityflow --json
 # Evaluate the sequences of a challenge by its conventions
 bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
 """,
+    hooks={"data_checks": "command.CheckedTracks"},
     plots=(
         Plot(
             "timeline", "TimelineDisplay", "plots", "be.tracking", (along("spell", "spell_target"),)
@@ -43,4 +44,5 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
         ),
     ),
     views=(View(("tracking",), "tables", "TrackingTable", is_class=True, reworded=False),),
+    needs=("check",),
 )

@@ -1,10 +1,10 @@
 """The worst pairs: the nearest impostors and the farthest genuine ones."""
 
-from bioeval.base.study import Plot, Study, View, along
+from bioeval.base.study import PageSection, Plot, Study, View, along
 
 STUDY = Study(
     calls={"worst_pairs": ("worst_pairs",)},
-    hooks={"run_outputs": "command.ListedPairs"},
+    hooks={"report_results": "command.ReportedPairs", "run_outputs": "command.ListedPairs"},
     plots=(
         Plot(
             "worst_pairs",
@@ -13,7 +13,12 @@ STUDY = Study(
             "be.worst_pairs",
             (along("pair", "comparison", "probe_label", "gallery_label", "score", "label_error"),),
             {"worst-pairs": {}},
+            images=True,
         ),
+    ),
+    nodes={"label_error": "worst_pairs"},
+    sections=(
+        PageSection("worst_pairs", images={"pair": ("probe", "gallery"), "suspect": ("suspect",)}),
     ),
     views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
     needs=("check",),

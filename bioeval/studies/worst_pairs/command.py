@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import DataError
-from bioeval.cli import MoreOutputs, Output, option, option_group
+from bioeval.cli import (
+    MoreOutputs,
+    MoreResults,
+    Output,
+    image_folder,
+    images_option,
+    option,
+    require_images,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,41 +24,6 @@ if TYPE_CHECKING:
     from bioeval.cli import Stages
     from bioeval.protocol import Protocol
     from bioeval.scores import Scores
-
-
-images_option = option_group(
-    option(
-        "--images NAME",
-        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
-        "explained rows. The faces of `bioeval example faces` are shown without it.",
-    ),
-    option(
-        "--images-root DIR",
-        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
-    ),
-)
-
-
-def require_images(scores: Scores, column: str) -> None:
-    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
-
-    Before anything is computed.
-    """
-    from bioeval.scores.matrix import are_pairs
-
-    if not column or are_pairs(scores):
-        return
-    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
-    if column not in names:
-        have = f"it has {', '.join(names)}" if names else "it has none"
-        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
-
-
-def image_folder(given: str | None, data: str) -> Path:
-    """Return the folder of image files: the one given, or that of the data."""
-    if given is not None and not Path(given).is_dir():
-        raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
-    return Path(data).parent if given is None else Path(given)
 
 
 class ListedPairs(MoreOutputs):
@@ -141,3 +113,30 @@ class ListedPairs(MoreOutputs):
                 save(drawn, folder / f"worst-pairs.{kind}")
         elif self._images:
             tell(f"worst-pairs is not drawn: {display.why_empty}")
+
+
+class ReportedPairs(MoreResults):
+    """The worst pairs of each system of a page."""
+
+    add_options = (
+        option(
+            "--worst N",
+            "List the N nearest impostor pairs and the N farthest genuine pairs.",
+            click.IntRange(min=1),
+        ),
+    )
+    with_images = "--worst N"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._number: int | None = options.pop("worst")
+        self.has_images = self._number is not None
+
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+        """List the pairs."""
+        if self._number is None:
+            return {}
+        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+
+        self.stages("listing the worst pairs")
+        return {"worst_pairs": worst_pairs(scores, self._number, progress=self.stages.counting)}

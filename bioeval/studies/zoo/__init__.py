@@ -41,5 +41,6 @@ bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --js
             {"lorenz": {}},
         ),
     ),
+    nodes={"animal_of_subject": "zoo"},
     views=(View(("zoo",), "zoo"),),
 )

@@ -1,0 +1,90 @@
+"""Explained rows on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bioeval.base.errors import printable
+from bioeval.studies.explain.plots import RowWalkDisplay
+from bioeval.studies.explain.results import RowExplanation
+from bioeval.studies.explain.tables import (
+    ShownList,
+    about,
+    adds,
+    legend,
+    lists_of,
+    notes,
+    noun,
+    templates_of,
+    title_of,
+    why,
+)
+from bioeval.views.images import Images, Thumbnail, pictures_of_templates
+
+#: Entries of a list that is also there as a whole, at most.
+MOST_ENTRIES = 400
+
+
+def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
+    """Return the section of an explained row."""
+    pictures = pictures_of_templates(images, templates_of(explained))
+    adding = {
+        "name": "adds",
+        "caption": "What this row adds to the counters",
+        "heads": ["Task", "Adds", "Why"],
+        "rows": [[task.title, adds(task), why(task)] for task in explained.tasks],
+    }
+    return {
+        "title": explained.title,
+        "system": explained.system,
+        "protocol": explained.protocol,
+        "name": f"row-{explained.probe}",
+        "image": pictures.get(explained.name),
+        "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
+        "tables": [*_lists(explained, pictures), adding],
+        "notes": [*notes(explained), *legend([explained])],
+        "plot": "row_walk",
+        "display": RowWalkDisplay.from_results(explained),
+    }
+
+
+def _lists(
+    explained: RowExplanation, pictures: Mapping[str, Thumbnail]
+) -> Iterator[dict[str, Any]]:
+    """Yield the lists as shown in text and picture, and the full lists of those shortened."""
+    for k, (shown, whole) in enumerate(
+        zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
+    ):
+        shortened = any(line.number > 1 for line in shown.lines)
+        note = ["Decisive entries are shown; the others are counted."] if shortened else []
+        table = _list(shown, explained, f"list-{k}", note)
+        if pictures:
+            table["heads"].insert(1, "Image")
+            for row, line in zip(table["rows"], shown.lines, strict=True):
+                row.insert(1, pictures.get(line.template, ""))
+        yield {**table, "folds": False}
+        if shortened and len(whole.lines) <= MOST_ENTRIES:
+            table = _list(whole, explained, f"list-{k}-whole", [])
+            yield {**table, "caption": f"{table['caption']}, every entry"}
+
+
+def _list(
+    shown: ShownList, explained: RowExplanation, name: str, note: list[str]
+) -> dict[str, Any]:
+    """Return a list with places, roles, the counters of each entry by task, and reasons."""
+    what = "Template" if shown.unit == "template" else "By template"
+    rows: list[list[Any]] = []
+    for line in shown.lines:
+        accepted = {None: "", True: "yes", False: "no"}[line.accepted]
+        place = {"text": line.place, "right": True}
+        names = line.template, line.subject, "" if line.score is None else line.score
+        rows.append([place, *names, line.role_text, accepted, *line.cells, line.reason])
+    said = [*note, *(f"{text}." for text in shown.left_out)]
+    if shown.conditional:
+        said.append("a | b: a if accepted, b if rejected.")
+    score_head = noun(explained.kind).capitalize()
+    heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
+    heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
+    caption = title_of(shown)
+    return {"name": name, "caption": caption, "heads": heads, "rows": rows, "note": " ".join(said)}
