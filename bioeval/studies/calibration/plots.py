@@ -23,7 +23,7 @@ class ReliabilityDisplay(CurvesDisplay):
 
     spec = CurveSpec(
         "reliability", "Reliability", x_label="Probability of a genuine attempt, as claimed",
-        y_label="Probability observed, by isotonic regression", size=look.SQUARE,
+        y_label="Probability observed, by isotonic regression", size=(5.8, 6.0),
     )  # fmt: skip
 
     def __init__(self, systems: Sequence[System]):
@@ -44,8 +44,7 @@ class ReliabilityDisplay(CurvesDisplay):
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name)
         self._lines(style)
-        ends = np.array([0.0, 1.0])
-        diagonal = self._reference(ends, ends)
+        diagonal = self._diagonal()
         ax.set(**self.spec.limits(self))
         ax.set_aspect("equal")
         said = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]

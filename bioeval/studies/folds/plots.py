@@ -11,18 +11,13 @@ from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
-    kind_of,
     pick,
-    steps_of,
-    threshold_label,
 )
 from bioeval.views.tasks import Averaged, averaged, unit_of
-from bioeval.views.terms import term_translator
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -60,7 +55,7 @@ class FoldsDisplay(OneResultDisplay):
         v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
         known = np.isfinite(self.far) & np.isfinite(self.frr)
         if not known.any():
-            look.empty(ax, ["No fold has attempts of both classes"])
+            self._empty("No fold has attempts of both classes")
         title, tested, chosen, lines = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(ds.attrs)}"
@@ -75,12 +70,12 @@ class FoldsDisplay(OneResultDisplay):
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
-            look.percent_axis(axis)
-        translate = term_translator(ds)
+            axis.set_major_formatter(look.percent)
+        translate = self._translate
         names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
-        look.labelled(ax, *names, translate.other("far"), translate.other("frr"))
+        self._labelled(*names, translate.other("far"), translate.other("frr"))
         self._titled(title, name, map(translate, lines))
-        KeyBelow(ax)
+        self._key_below()
         return self
 
     def _point(
@@ -127,8 +122,8 @@ class FoldsDisplay(OneResultDisplay):
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
         right = share > 0.8
-        look.note(
-            self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+        self._note(
+            f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
             va="top", ha="right" if right else "left",
         )  # fmt: skip
 
@@ -138,7 +133,7 @@ class FoldsDisplay(OneResultDisplay):
         given = attrs["chosen_on"] == "given"
         number = int(np.isfinite(self._dataset["threshold"]).sum())
         return (
-            look.sentence(str(attrs["task"])),
+            str(attrs["task"]),
             f"test parts, {_estimate(attrs)}",
             "training parts, mean" + ("" if given else " (optimistic)"),
             [
@@ -270,34 +265,27 @@ class RepeatedDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`repeated`."""
-        ax = self._start(ax, name)
         first = self.systems[0].dataset
-        ranks = "threshold" not in first.dims
-        kind = "" if ranks else kind_of(self.systems, "repeated")
-        steps = steps_of(kind)
-        lowest = 1.0
+        if "threshold" in first.dims:
+            label = self._over_thresholds(ax, name, style)
+            return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")), at=0.5)
+        ax, lowest = self._start(ax, name), 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
             folds = _folds(curve.system)
             if folds is None:
-                line = {"drawstyle": steps, **style}
-                self._line(curve, curve.x[shown], curve.y[shown], line, marked=False)
+                self._line(curve, curve.x[shown], curve.y[shown], style, marked=False)
                 self._band(curve, shown)
                 folds = np.empty(0)
             else:
                 self._draw_folds(curve, folds, style)
             for low in (self.bands[curve.name].low[shown], folds):
                 lowest = float(np.nanmin(low, initial=lowest))
-        if not ranks:
-            ax.set_ylim(-0.015, 1.015)
-            return self._finish(
-                x_label=threshold_label(kind), y_label="Rate", terms=("", ("far", "frr")), at=0.5
-            )
         arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
         last, beyond = look.ranks_shown(arrays, most, None if whole else most)
-        look.rank_axis(ax, "x", last, last > look.LINEAR_RANKS)
+        look.rank_axis(ax, "x", last)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
@@ -385,7 +373,7 @@ class SpreadDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""
-        size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
+        size = 7.2, 1.7 + 0.52 * max(len(self._rows), 3)
         ax = self._axes(ax, size)
         top = max(len(self._rows), 1)
         ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
@@ -404,14 +392,13 @@ class SpreadDisplay(OneResultDisplay):
             ax.text(x, top - 0.1, text, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
-            look.empty(ax, ["No scalar is defined in any fold"])
-        title = look.sentence(str(attrs["task"]))
+            self._empty("No scalar is defined in any fold")
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
             "each row on its own scale; min, max: its smallest and largest value, no interval",
         ]
-        self._titled(title, name, lines)
+        self._titled(str(attrs["task"]), name, lines)
         return self
 
     def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:

@@ -41,6 +41,7 @@ from bioeval.studies.explain.tables import (
     title_of,
     why,
 )
+from bioeval.studies.explain.thumbnails import Thumbnail, pictures_of_templates
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
     GENUINE,
@@ -76,13 +77,12 @@ from bioeval.studies.page.tables import (
     target_table,
 )
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text
-from bioeval.views.images import Images, Thumbnail, pictures_of_templates
-from bioeval.views.tables import (
-    CHOSEN,
+from bioeval.views.images import Images
+from bioeval.views.tables.remarks import (
     about as about_contents,
     alarms,
-    has_chosen,
     intervals,
+    optimistic,
     warnings,
     with_joined_targets,
 )
@@ -486,11 +486,7 @@ def _remarks(parts: list[PageItem]) -> list[str]:
         lines = [
             "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
         ]
-    chosen = next((part.dataset for part in parts if has_chosen(part.dataset)), None)
-    if chosen is not None:
-        text = term_translator(chosen)(CHOSEN)
-        lines.append(f"{text[0].upper()}{text[1:]}.")
-    return lines
+    return [*lines, *optimistic(part.dataset for part in parts)]
 
 
 def _card(parts: list[PageItem], walks: list[RowExplanation]) -> dict[str, str] | None:

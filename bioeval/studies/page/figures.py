@@ -26,7 +26,6 @@ from bioeval.results.histogram import histograms_between
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.tallies.points import per_cent
 from bioeval.views.images import Images
-from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
 from bioeval.views.plots.style import ranks_shown
 from bioeval.views.plots.systems import plot_files
@@ -582,11 +581,10 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
     for part in parts:
         results.setdefault(part.task, {})[part.system] = part.dataset
         titles[part.task] = part.words
-    plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
     for task, of_task in results.items():
         data = of_task if len(of_task) > 1 else next(iter(of_task.values()))
-        for one in plot_files(data, plots):
+        for one in plot_files(data, _LIVE):
             if drawn == MOST:
                 return
             display = one.plot.load().from_results(one.data, **given.get(one.plot.name, {}))

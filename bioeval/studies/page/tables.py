@@ -20,7 +20,8 @@ from bioeval.results.support import (
 )
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
-from bioeval.studies.compare.tables import caption
+from bioeval.studies.compare.tables import caption, compared_by
+from bioeval.studies.explain.thumbnails import Thumbnail
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import RATES, LivePart, LiveState, PageItem, section_of
 from bioeval.studies.page.words import (
@@ -34,9 +35,9 @@ from bioeval.studies.page.words import (
 )
 from bioeval.studies.thresholds.tables import NeededPeople
 from bioeval.tallies.points import per_cent
-from bioeval.views.images import Images, Thumbnail
+from bioeval.views.images import Images
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import compared_by, report_ranks
+from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.

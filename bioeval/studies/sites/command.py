@@ -292,8 +292,8 @@ def _show_rates(
 ) -> None:
     """Print the results of a tally as a table or as a document."""
     from bioeval.cli.run_outputs import task_document
-    from bioeval.views.tables import warnings
     from bioeval.views.tables.registry import table_of
+    from bioeval.views.tables.remarks import warnings
     from bioeval.views.terms import in_terms
 
     tree, named = found.tree(), naming()

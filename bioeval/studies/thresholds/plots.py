@@ -13,12 +13,10 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.words import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.systems import (
     threshold_label,
 )
-from bioeval.views.terms import TermTranslator, term_translator
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -77,12 +75,12 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
 class _OverThresholds(OneResultDisplay):
     """Rates on a logarithmic axis over the threshold."""
 
-    def _begun(self, ax: Axes | None) -> tuple[Axes, xr.Dataset, TermTranslator]:
+    def _begun(self, ax: Axes | None) -> Axes:
         """Begin a drawing; say why it is empty."""
         ax = self._axes(ax)
         if self.why_empty:
-            look.empty(ax, [look.sentence(self.why_empty)])
-        return ax, self._dataset, term_translator(self._dataset)
+            self._empty(self.why_empty)
+        return ax
 
 
 class AssuredDisplay(_OverThresholds):
@@ -107,7 +105,7 @@ class AssuredDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds, translate = self._begun(ax)
+        ax, ds, translate = self._begun(ax), self._dataset, self._translate
         similar = int(larger_is_closer(ds.attrs["kind"]))
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
         far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
@@ -138,12 +136,12 @@ class AssuredDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         look.log_axis(ax, "y", *_rate_limits(positive, target))
         words = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
-        look.labelled(ax, *words, "", translate.other("far"))
+        self._labelled(*words, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
         )
-        KeyBelow(ax)
+        self._key_below()
         return self
 
 
@@ -207,7 +205,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax, ds, translate = self._begun(ax)
+        ax, ds, translate = self._begun(ax), self._dataset, self._translate
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
         colour, given = look.colour(look.HUES["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
@@ -232,11 +230,11 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
             look.log_axis(ax, "y", *_rate_limits(positive, positive.max()))
-        look.labelled(ax, threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
+        self._labelled(threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
                       "", translate.other("far"))  # fmt: skip
         lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
-        KeyBelow(ax)
+        self._key_below()
         return self
 
 

@@ -119,11 +119,10 @@ class TimelineDisplay(Display):
         ax.yaxis.set_major_locator(FixedLocator(list(range(0, n, step))))
         ax.yaxis.set_major_formatter(FuncFormatter(self._name))
         ax.tick_params(axis="y", length=0)
-        title = "Timeline of the targets"
-        look.titled(ax, f"{title}: {name}" if name else title, [*self.over, self._key()])
-        look.labelled(ax, "Frame", "Target")
+        self._titled("Timeline of the targets", name, [*self.over, self._key()])
+        self._labelled("Frame", "Target")
         if not n:
-            look.empty(ax, ["There are no targets."])
+            self._empty("There are no targets.")
         return self
 
     def _bars(self) -> list[tuple[np.ndarray, Any, float]]:

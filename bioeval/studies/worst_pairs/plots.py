@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_integer, require_path, require_text
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.results.words import in_one_precision
-from bioeval.views.images import NO_IMAGES, Images, column_of_pairs
+from bioeval.views.images import Images
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.systems import System, as_plot_text, pick
@@ -38,6 +38,13 @@ _ROWS = {
     "impostor": "Impostor pairs with the nearest scores",
     "genuine": "Genuine pairs with the farthest scores",
 }
+
+
+#: Why nothing can be shown, with what to do.
+NO_IMAGES = (
+    "the worst pairs name no images; give the scores a metadata column of image files, and name it "
+    'with images="COLUMN" and their folder with image_folder="FOLDER"'
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class WorstPairsDisplay(Display):
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
         if not own:
-            wide, room = look.room(ax)
+            wide, room = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
             side = max(min(side, (room - words) / (lines * aspect)), 12.0)
             high = words + lines * side * aspect
@@ -116,7 +123,7 @@ class WorstPairsDisplay(Display):
         y = 0.0
         for system, rows in self.pairs.items():
             if len(self.pairs) > 1:
-                y = self._head(y, system, fontsize=look.LABEL_SIZE, fontweight="bold")
+                y = self._head(y, system, fontsize=look.SMALL_SIZE + 2, fontweight="bold")
             for row, title in _ROWS.items():
                 y = self._head(y, f"{title} ({self._extreme(system, row)})")
                 y = self._row(y, rows[row], side, aspect, style)
@@ -152,11 +159,11 @@ class WorstPairsDisplay(Display):
         said = ["left: probe, right: gallery template; below: their subjects, and the score"]
         if any(pair.doubtful for pair in self._every()):
             said.append("labels?: two subjects nearer to each other than to themselves")
-        look.titled(self.ax_, f"Worst pairs: {name}" if name else "Worst pairs", said)
+        self._titled("Worst pairs", name, said)
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": look.TICK_SIZE, "color": look.TEXT, **style}
+        given = {"fontsize": look.SMALL_SIZE + 1, "color": look.TEXT, **style}
         self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
         return y + _HEAD
 
@@ -196,7 +203,7 @@ class WorstPairsDisplay(Display):
         """Draw a picture inside a place of this size, or that there is none."""
         wide, high = size
         if picture is None:
-            self.ax_.add_patch(Rectangle((x, y), wide, high, color=look.SHADE, clip_on=False))
+            self.ax_.add_patch(Rectangle((x, y), wide, high, color="#f3f3f3", clip_on=False))
             self._word(x + wide / 2, y + high / 2, "no image")
             return
         factor = min(wide / picture.width, high / picture.height)
@@ -220,7 +227,7 @@ def _cut(text: str, longest: int) -> str:
 def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:
     """Return the worst pairs of a row; of a pair that is listed in both directions, the first."""
     dataset = system.dataset
-    column = images.column or column_of_pairs(dataset, images)
+    column = images.column_of_pairs(dataset)
     of_row = dataset.isel(pair=dataset["comparison"].values == row)
     names: Any = ()
     if column:

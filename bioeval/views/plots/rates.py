@@ -20,12 +20,10 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import (
     MOST_NAMED,
-    RANKS,
     Curve,
     CurvesDisplay,
     CurveSpec,
     curve_of,
-    curves_at_ranks,
     thinned,
 )
 from bioeval.views.plots.systems import (
@@ -168,9 +166,9 @@ class DirFarDisplay(FarCurvesDisplay):
     )  # fmt: skip
 
     @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
+    def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        found = curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
+        found = cls.spec.curves_at(pick(data, "dir_far"), ranks)
         return cls(curve for curve, _ in found)
 
 
@@ -288,7 +286,7 @@ def dir_far(
     data: Any,
     ax: Axes | None = None,
     *,
-    ranks: Sequence[int] = RANKS,
+    ranks: Sequence[int] = CurveSpec.RANKS,
     log: bool = False,
     **style: Any,
 ) -> DirFarDisplay:

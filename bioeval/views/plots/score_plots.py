@@ -21,7 +21,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled, threshold_line
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import MOST_NAMED, Display
 from bioeval.views.plots.systems import (
     System,
@@ -112,8 +112,8 @@ class ScoreDistributionsDisplay(Display):
         else:
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
-        look.titled(ax, self._title, [*self._over(), *remarks])
-        look.labelled(ax, score_label(self.kind), "Density within each class")
+        self._titled(self._title, None, [*self._over(), *remarks])
+        self._labelled(score_label(self.kind), "Density within each class")
         return self
 
     def _over(self) -> list[str]:
@@ -140,7 +140,7 @@ class ScoreDistributionsDisplay(Display):
             given = [] if thresholds is None else thresholds
             given = np.ravel(require_numbers("thresholds", given)).tolist()
             marks = {f"t = {float(t):.4g}": float(t) for t in given}
-        return [threshold_line(self.ax_, t, text) for text, t in marks.items() if np.isfinite(t)]
+        return [self._threshold_line(t, text) for text, t in marks.items() if np.isfinite(t)]
 
     def _unplaced(self) -> list[str]:
         said = []
@@ -238,11 +238,10 @@ class MatrixDisplay(Display):
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
         for which in ("x", "y"):
             self._axis(which)
-        look.labelled(ax, "Gallery template", "Probe template")
+        self._labelled("Gallery template", "Probe template")
         self._states(picture)
         if shown.count():
-            bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
-            look.bar_labelled(bar, ax, score_label(self.kind))
+            self._colour_bar(self.image_, ax, score_label(self.kind), shrink=0.9)
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:
