@@ -348,7 +348,7 @@ class Output:
             for file, columns in (csv or {}).items():
                 write_csv(folder / file, columns)
             if drawn is not None and self.plots:
-                from bioeval.views.plots.save import save_all
+                from bioeval.views.plots.files import save_all
 
                 for one in drawn if isinstance(drawn, list) else [drawn]:
                     save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)

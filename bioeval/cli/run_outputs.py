@@ -158,7 +158,7 @@ class Evaluation:
         if formats:
             from bioeval.evaluation.plan import kept_by_studies, resolve_card
             from bioeval.evaluation.plotted_scores import plotted
-            from bioeval.views.plots.save import save_all
+            from bioeval.views.plots.files import save_all
 
             compared = self.scores
             if compared.layout != "top-k":  # those that the results are over

@@ -13,19 +13,17 @@ from matplotlib.image import AxesImage
 
 from bioeval.base.errors import counted
 from bioeval.results.histogram import Histogram, ScoreHistograms, histograms_between
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    HUES,
     Curve,
     CurvesDisplay,
     CurveSpec,
+    DetDisplay,
     OneResultDisplay,
-    curve_of,
-)
-from bioeval.views.plots.rates import DetDisplay
-from bioeval.views.plots.score_plots import ScoreDistributionsDisplay
-from bioeval.views.plots.systems import (
+    ScoreDistributionsDisplay,
     System,
     as_plot_text,
+    curve_of,
     of_each,
     pick,
 )
@@ -49,7 +47,7 @@ class AttackDetDisplay(DetDisplay):
         (system,) = pick(data, cls.spec.plot, single=True)
         shown = [replace(system, name="zero-effort impostors"), *_species(system)]
         return cls(
-            replace(curve_of(one, "far", "frr", one.name), hue=look.HUES["far"] + i, dash=i)
+            replace(curve_of(one, "far", "frr", one.name), hue=HUES["far"] + i, dash=i)
             for i, one in enumerate(shown)
         )
 
@@ -152,14 +150,14 @@ class SpeciesDisplay(CurvesDisplay):
         """Yield the rates of bona fide presentations, and the one of each species."""
         for y, word in cls.spec.lines.items():
             curve = curve_of(system, "threshold", y, system.named(word))
-            yield replace(curve, hue=look.HUES[y])
+            yield replace(curve, hue=HUES[y])
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
             one = replace(system, dataset=ds.isel(species=i, drop=True))
             curve = curve_of(one, "threshold", cls._rate, name)
             why = cls._lacking if curve.why_not else ""
-            yield replace(curve, system=system, why_not=why, hue=look.HUES["iapar_pooled"] + i)
+            yield replace(curve, system=system, why_not=why, hue=HUES["iapar_pooled"] + i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""

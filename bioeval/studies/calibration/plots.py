@@ -10,10 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_prior
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec
-from bioeval.views.plots.systems import System, pick
+from bioeval.views.plots import RULE, Curve, CurvesDisplay, CurveSpec, Labelled, System, pick
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 
@@ -124,7 +121,7 @@ class TippettDisplay(CurvesDisplay):
         for curve in self.defined:
             x = curve.x / math.log(10)
             self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
-        ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        ax.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
@@ -173,7 +170,7 @@ def _prior_alone(display: CurvesDisplay) -> Labelled:
     reference = display.systems[0].dataset["reference_ece"]
     x, y = reference["prior_log_odds"].values, reference.values
     alone = display._reference(x, y, linewidth=1.0)
-    display.ax_.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+    display.ax_.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
     return alone
 
 

@@ -103,7 +103,7 @@ def command(
     with StudyCommand(data, options, reads=not tracks) as run:
         if tracks and second is None:
             raise click.UsageError("--columns is of tracks: give a ground truth and a result")
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.tables import table_of
 
         if tracks:
             from bioeval.studies.tracking.check import check_tracks

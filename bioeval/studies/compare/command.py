@@ -103,8 +103,8 @@ def command(
     with progress_shown() as stages:
         from bioeval.studies.compare.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
-        from bioeval.views.tables.registry import table_of
-        from bioeval.views.terms import in_terms
+        from bioeval.views import in_terms
+        from bioeval.views.tables import table_of
 
         if options["protocol"] is not None:
             options["protocol"] = card(options["protocol"])

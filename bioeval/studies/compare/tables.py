@@ -17,17 +17,17 @@ from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT
 from bioeval.results.words import NOT_DEFINED, excluded_by_system
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables.layout import (
+from bioeval.views import averaged, term_translator
+from bioeval.views.tables import (
+    fusion_in_words,
     grid,
     indented,
     mean_text,
     plain_table,
     warned,
+    warnings,
+    with_joined_targets,
 )
-from bioeval.views.tables.remarks import warnings, with_joined_targets
-from bioeval.views.tables.sections import fusion_in_words
-from bioeval.views.tasks import averaged
-from bioeval.views.terms import term_translator
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
 _LEAST_VERDICT = 26

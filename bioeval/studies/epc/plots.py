@@ -7,8 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from bioeval.views.plots.display import CurvesDisplay, CurveSpec
-from bioeval.views.plots.systems import System
+from bioeval.views.plots import CurvesDisplay, CurveSpec, System
 
 
 class EpcDisplay(CurvesDisplay):

@@ -55,7 +55,7 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import VerificationJob
-from bioeval.views.show import Shown
+from bioeval.views import Shown
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.plots import RowWalkDisplay

@@ -22,19 +22,23 @@ from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.tables import ShownList, lists_of, score_text, templates_of
 from bioeval.studies.explain.thumbnails import pictures_of_templates
-from bioeval.views.images import Images
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.systems import (
+from bioeval.views import Images
+from bioeval.views.plots import (
+    QUIET,
+    RULE,
+    TEXT,
+    Display,
     as_plot_text,
+    colour_of,
+    ink,
     score_label,
 )
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {
-    GENUINE: (look.colour(0), "o", True),
-    IMPOSTOR: (look.colour(1), "s", False),
-    LEFT_OUT: (look.RULE, "x", True),
+    GENUINE: (colour_of(0), "o", True),
+    IMPOSTOR: (colour_of(1), "s", False),
+    LEFT_OUT: (RULE, "x", True),
 }
 
 
@@ -157,7 +161,7 @@ class RowWalkDisplay(Display):
             if line.score is None:
                 ax.text(
                     0.5, y, "⋮", transform=ax.get_yaxis_transform(), ha="center", va="center",
-                    color=look.QUIET,
+                    color=QUIET,
                 )  # fmt: skip
                 continue
             score = min(max(line.score, left), right)
@@ -212,7 +216,7 @@ class RowWalkDisplay(Display):
         for y, (label, line) in enumerate(
             zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
         ):
-            label.set_color(look.ink(_ROLES[line.role][0]))
+            label.set_color(ink(_ROLES[line.role][0]))
             if line.number == 1:
                 self._face(ax, line.template, y, "data", (-_SMALL / 2 - 4, 0), _SMALL)
 
@@ -221,12 +225,12 @@ class RowWalkDisplay(Display):
         if threshold is None or shown.tasks[0].task == "reid":
             return
         y = (shown.accepted or 0) + 0.5
-        ax.axhline(y, color=look.TEXT, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
+        ax.axhline(y, color=TEXT, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
             at = ax.get_xlim()[int(larger_is_closer(self.walk.kind) != (threshold > 0))]
         else:
-            ax.axvline(threshold, color=look.TEXT, linewidth=1.0, linestyle="-", zorder=2)
+            ax.axvline(threshold, color=TEXT, linewidth=1.0, linestyle="-", zorder=2)
         # Of an ordered list, these two corners beside the threshold hold no score.
         side = -1 if larger_is_closer(self.walk.kind) else 1
         for word, way in (("accepted", 1), ("rejected", -1)):
@@ -246,7 +250,7 @@ class RowWalkDisplay(Display):
                 quiet = text in ("-", "left out") or not head
                 self._note(
                     text, (1, y), (at, 0), ax, xycoords=("axes fraction", "data"),
-                    color=look.QUIET if quiet else look.ink(_ROLES[line.role][0]), va="center",
+                    color=QUIET if quiet else ink(_ROLES[line.role][0]), va="center",
                     **given,
                 )  # fmt: skip
 

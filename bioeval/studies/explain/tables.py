@@ -36,7 +36,7 @@ from bioeval.studies.explain.results import (
     quotients,
     total,
 )
-from bioeval.views.tables.layout import grid, indented, plain_table
+from bioeval.views.tables import grid, indented, plain_table
 
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
 LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
@@ -321,7 +321,7 @@ def strip_of(explained: RowExplanation) -> str:
     Empty where the templates are none of the faces that come with bioeval.
     """
     from bioeval.studies.explain.thumbnails import pictures_of_templates
-    from bioeval.views.images import Images
+    from bioeval.views import Images
 
     first = next(iter(lists_of(explained)), None)
     lines = [] if first is None else [line for line in first.lines if line.number == 1]

@@ -10,14 +10,25 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
-from bioeval.views.plots.systems import (
+from bioeval.views import Averaged, averaged, unit_of
+from bioeval.views.plots import (
+    QUIET,
+    RULE,
+    SMALL_SIZE,
+    TEXT,
+    Curve,
+    CurvesDisplay,
+    CurveSpec,
+    OneResultDisplay,
     System,
     as_plot_text,
+    colour_of,
+    percent,
     pick,
+    rank_axis,
+    ranks_shown,
+    rate_limits,
 )
-from bioeval.views.tasks import Averaged, averaged, unit_of
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -59,10 +70,10 @@ class FoldsDisplay(OneResultDisplay):
         title, tested, chosen, lines = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(ds.attrs)}"
-        self._point(v, middle, "{}", tested, fmt="o", color=look.colour(0), zorder=4)
+        self._point(v, middle, "{}", tested, fmt="o", color=colour_of(0), zorder=4)
         self._point(
             v, self._optimistic, self._optimistic.removesuffix("_mean"), chosen, fmt="D",
-            color=look.colour(1), linewidth=1.0, capsize=0, markerfacecolor="white",
+            color=colour_of(1), linewidth=1.0, capsize=0, markerfacecolor="white",
             markeredgewidth=1.6, zorder=5,
         )  # fmt: skip
         ax.margins(0.06)
@@ -70,7 +81,7 @@ class FoldsDisplay(OneResultDisplay):
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(look.percent)
+            axis.set_major_formatter(percent)
         translate = self._translate
         names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
         self._labelled(*names, translate.other("far"), translate.other("frr"))
@@ -97,7 +108,7 @@ class FoldsDisplay(OneResultDisplay):
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        given = {"color": look.RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
+        given = {"color": RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
         given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
         size = given.pop("markersize")
         unit = unit_of(self._dataset.attrs)
@@ -117,13 +128,13 @@ class FoldsDisplay(OneResultDisplay):
         if name != "far" or not value:
             return
         target = float(value)
-        self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        self.ax_.axvline(target, color=TEXT, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
         right = share > 0.8
         self._note(
-            f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+            f"target {percent(target)}", (target, 1), (-4 if right else 4, -3),
             va="top", ha="right" if right else "left",
         )  # fmt: skip
 
@@ -284,9 +295,9 @@ class RepeatedDisplay(CurvesDisplay):
         arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
-        last, beyond = look.ranks_shown(arrays, most, None if whole else most)
-        look.rank_axis(ax, "x", last)
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        last, beyond = ranks_shown(arrays, most, None if whole else most)
+        rank_axis(ax, "x", last)
+        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
@@ -389,7 +400,7 @@ class SpreadDisplay(OneResultDisplay):
         attrs = self._dataset.attrs
         band = f"middle {100 * float(attrs['confidence']):g} %" if "band" in attrs else "interval"
         for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
-            ax.text(x, top - 0.1, text, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
+            ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             self._empty("No scalar is defined in any fold")
@@ -411,24 +422,24 @@ class SpreadDisplay(OneResultDisplay):
             return (np.asarray(x) - least) / width if width else np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        given = {"color": look.RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        given = {"color": RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
         self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
         line = place - 0.19
         mean, low, high = (row.summary(key) for key in ("mean", "low", "high"))
         if np.isfinite([low, high]).all():
             inside = np.clip(across([low, high]), 0, 1)
-            self.ax_.plot(inside, [line] * 2, color=look.colour(0), linewidth=2.4, zorder=3)
+            self.ax_.plot(inside, [line] * 2, color=colour_of(0), linewidth=2.4, zorder=3)
         self.ax_.plot(
-            across([mean]), [line], "o", color=look.colour(0), markersize=6,
+            across([mean]), [line], "o", color=colour_of(0), markersize=6,
             markeredgecolor="white", markeredgewidth=0.8, zorder=4,
         )  # fmt: skip
         ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")] if width else []
         for x, word, value, side in ends:
-            self._write(x, place, row, [value], side, look.QUIET, word=word)
-        self._write(MEAN, place + MIDDLE, row, [mean], "left", look.TEXT, fontweight="bold")
+            self._write(x, place, row, [value], side, QUIET, word=word)
+        self._write(MEAN, place + MIDDLE, row, [mean], "left", TEXT, fontweight="bold")
         if np.isfinite([low, high]).all():
-            self._write(ENDS, place + MIDDLE, row, [low, high], "left", look.TEXT)
+            self._write(ENDS, place + MIDDLE, row, [low, high], "left", TEXT)
 
     def _write(
         self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
@@ -438,9 +449,7 @@ class SpreadDisplay(OneResultDisplay):
         digits = row.scalar.decimals
         texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
         text = f"{word} {texts[0]}".strip() if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
-        self.ax_.text(
-            x, y, text, ha=side, va="center", fontsize=look.SMALL_SIZE, color=colour, **style
-        )
+        self.ax_.text(x, y, text, ha=side, va="center", fontsize=SMALL_SIZE, color=colour, **style)
 
 
 def _limits(attrs: Any) -> str:

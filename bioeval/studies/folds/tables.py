@@ -13,11 +13,16 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.results.words import excluded
-from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tables.remarks import with_joined_targets
-from bioeval.views.tables.sections import title
-from bioeval.views.tasks import averaged, datasets, systems, unit_of
-from bioeval.views.terms import dictionary, term_translator
+from bioeval.views import averaged, datasets, dictionary, systems, term_translator, unit_of
+from bioeval.views.tables import (
+    grid,
+    indented,
+    mean_text,
+    plain_table,
+    title,
+    warned,
+    with_joined_targets,
+)
 
 _LONGEST = 160  # characters of a splitter that are shown
 

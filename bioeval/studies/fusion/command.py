@@ -27,7 +27,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import take_form, take_scores
 from bioeval.cli.study_command import require_values
-from bioeval.views.show import print_table
+from bioeval.views import print_table
 
 if TYPE_CHECKING:
     import xarray as xr

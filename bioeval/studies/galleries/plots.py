@@ -9,17 +9,19 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    RULE,
     Curve,
     CurvesDisplay,
     CurveSpec,
-    curve_of,
-)
-from bioeval.views.plots.systems import (
+    Labelled,
     System,
+    colour_of,
+    curve_of,
+    percent,
     pick,
+    rank_axis,
+    rate_limits,
 )
 
 
@@ -29,15 +31,15 @@ def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
     targets = system.dataset["far_target"].values
     target = float(targets[np.argmin(np.abs(np.log10(np.maximum(targets, 1e-9)) + 2))])
     one = replace(system, dataset=system.dataset.sel(far_target=target))
-    made = curve_of(one, x, y, f"{name} {look.percent(target)}")
+    made = curve_of(one, x, y, f"{name} {percent(target)}")
     return replace(made, system=system)
 
 
 def _templates_limits(display: Any) -> dict[str, Any]:
     highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
     sizes = np.concatenate([curve.x for curve in display.curves.values()])
-    look.rank_axis(display.ax_, "x", int(sizes.max()), False)
-    display.ax_.yaxis.set_major_formatter(look.percent)
+    rank_axis(display.ax_, "x", int(sizes.max()), False)
+    display.ax_.yaxis.set_major_formatter(percent)
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 
@@ -149,12 +151,12 @@ class GallerySizeDisplay(CurvesDisplay):
                 exact_up_to.add(int(dataset.attrs["exact_up_to"]))
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
-        look.rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
+        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
         keep_free = []
         if len(exact_up_to) == 1:
             (end,) = exact_up_to
-            ax.axvline(end, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(end, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
             keep_free.append(self._note(f"data end: {end:,}", (end, 0), (3, 6), va="bottom"))
         if exact_up_to:
             details.append("dotted, hollow: extrapolated by a beta-binomial model")
@@ -164,11 +166,11 @@ class GallerySizeDisplay(CurvesDisplay):
         """Draw the modelled part, hollow and dotted, after the last exact point."""
         x, y = curve.x[start:], curve.y[start:]
         self.ax_.plot(
-            x, y, linestyle=":", linewidth=1.1, color=look.colour(curve.hue), marker="o",
+            x, y, linestyle=":", linewidth=1.1, color=colour_of(curve.hue), marker="o",
             markersize=3.6, markerfacecolor="white", markevery=list(range(exact - start, len(x))),
             zorder=1.9,
         )  # fmt: skip
-        return Labelled("", look.RULE, x, y)
+        return Labelled("", RULE, x, y)
 
 
 def gallery_size(

@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from bioeval.base.errors import cut
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    HUES,
+    RULE,
     OneResultDisplay,
-)
-from bioeval.views.plots.systems import (
     as_plot_text,
+    colour_of,
+    measured,
+    percent,
 )
 
 # Most groups whose cells hold a number, and whose names are written.
@@ -113,7 +115,7 @@ class GroupsDisplay(OneResultDisplay):
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
-        colour = look.colour(look.HUES[rate])
+        colour = colour_of(HUES[rate])
         if f"{rate}_low" in ds:
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
@@ -122,15 +124,15 @@ class GroupsDisplay(OneResultDisplay):
             ax.plot(values[which], places[which], "o", markerfacecolor=face, zorder=3, **given)
         overall = float(ds[f"{rate}_overall"])
         if overall == overall:
-            ax.axvline(overall, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(overall, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_ylim(len(self.groups) - 0.5, -0.5)
         most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
             left = overall > 0.7 * most
-            self._note(f"all: {look.measured(overall)}", (overall, 0), (-3 if left else 3, 4), ax,
+            self._note(f"all: {measured(overall)}", (overall, 0), (-3 if left else 3, 4), ax,
                        va="bottom", ha="right" if left else "left")  # fmt: skip
-        ax.xaxis.set_major_formatter(look.percent)
+        ax.xaxis.set_major_formatter(percent)
         self._name_groups(ax, subjects=True)
         translate = self._translate
         self._labelled(translate(label), "", translate.other(rate), ax=ax)
@@ -156,7 +158,7 @@ class GroupsDisplay(OneResultDisplay):
         if len(positive):
             term = translate.other("far")
             bar = self._colour_bar(colours, ax, translate("False accept rate, FAR"), term)
-            bar.ax.yaxis.set_major_formatter(look.percent)
+            bar.ax.yaxis.set_major_formatter(percent)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])

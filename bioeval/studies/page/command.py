@@ -125,7 +125,7 @@ def command(
         readings.append((take_reading(file, of_file), of_file))
     with progress_shown() as stages:
         from bioeval.studies.compare.paired_systems import Named
-        from bioeval.views.terms import in_terms
+        from bioeval.views import in_terms
 
         found: dict[str, Any] = {}
         named: dict[str, Any] = {}

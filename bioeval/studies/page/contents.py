@@ -77,17 +77,16 @@ from bioeval.studies.page.tables import (
     target_table,
 )
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text
-from bioeval.views.images import Images
-from bioeval.views.tables.remarks import (
+from bioeval.views import Images, term_translator
+from bioeval.views.tables import (
     about as about_contents,
     alarms,
     intervals,
     optimistic,
+    section as terminal_section,
     warnings,
     with_joined_targets,
 )
-from bioeval.views.tables.sections import section as terminal_section
-from bioeval.views.terms import term_translator
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
 _PIECE = 1 << 22  # bytes of a file that are read at a time

@@ -25,11 +25,8 @@ from bioeval.base.kinds import noun_of
 from bioeval.results.histogram import histograms_between
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.tallies.points import per_cent
-from bioeval.views.images import Images
-from bioeval.views.plots.save import save
-from bioeval.views.plots.style import ranks_shown
-from bioeval.views.plots.systems import plot_files
-from bioeval.views.terms import term_translator
+from bioeval.views import Images, term_translator
+from bioeval.views.plots import plot_files, ranks_shown, save
 
 # Ticks of an axis of normal deviates, as proportions.
 _DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)

@@ -72,7 +72,7 @@ def report(
     """
     check_target(path)
     from bioeval.studies.page.contents import PageSources, page_text
-    from bioeval.views.images import Images
+    from bioeval.views import Images
 
     title, command = (
         printable(require_text(*given)) for given in (("title", title), ("command", command))

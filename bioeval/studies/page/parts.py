@@ -16,8 +16,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.threshold_lookup import rows_at, units_of
-from bioeval.views.tasks import TASKS, datasets
-from bioeval.views.terms import term_translator
+from bioeval.views import TASKS, datasets, term_translator
 
 #: Tasks beside those of an evaluation, by a variable that only they have.
 _OTHERS = {

@@ -35,10 +35,8 @@ from bioeval.studies.page.words import (
 )
 from bioeval.studies.thresholds.tables import NeededPeople
 from bioeval.tallies.points import per_cent
-from bioeval.views.images import Images
-from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import report_ranks
-from bioeval.views.terms import term_translator
+from bioeval.views import Images, report_ranks, term_translator
+from bioeval.views.tables import decimals_for
 
 #: Rows of a table, at most: more are cut, and the table says so.
 MOST_ROWS = 400

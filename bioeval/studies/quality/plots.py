@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec
-from bioeval.views.plots.systems import System, agreed
+from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, System, agreed
 
 
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:

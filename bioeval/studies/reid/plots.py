@@ -17,11 +17,18 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import DataError, counted
 from bioeval.results.words import threshold_text
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
-from bioeval.views.plots.systems import (
+from bioeval.views.plots import (
+    HUES,
+    QUIET,
+    SMALL_SIZE,
+    TEXT,
+    CurvesDisplay,
+    CurveSpec,
+    Display,
     agreed,
+    colour_of,
     convention,
+    dash,
     pick,
 )
 
@@ -203,7 +210,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     return GomDisplay.from_results(data).plot(ax, **style)
 
 
-_MATCH, _OTHER = look.colour(look.HUES["frr"]), look.colour(look.HUES["far"])
+_MATCH, _OTHER = colour_of(HUES["frr"]), colour_of(HUES["far"])
 
 
 class RankedListsDisplay(Display):
@@ -262,11 +269,11 @@ class RankedListsDisplay(Display):
             }
             ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
             ax.text(j + 1, i, "+" if own else "-", ha="center", va="center",
-                    color="white" if own else _OTHER, fontsize=look.SMALL_SIZE + 2)  # fmt: skip
+                    color="white" if own else _OTHER, fontsize=SMALL_SIZE + 2)  # fmt: skip
         for k in range(len(self.thresholds)):
             for i, end in enumerate(self.within[:, k]):
-                ax.plot([end + 0.5] * 2, [i - 0.46, i + 0.46], color=look.TEXT, linewidth=1.6,
-                        linestyle=look.dash(k), zorder=3)  # fmt: skip
+                ax.plot([end + 0.5] * 2, [i - 0.46, i + 0.46], color=TEXT, linewidth=1.6,
+                        linestyle=dash(k), zorder=3)  # fmt: skip
         self._write(ax, places)
         ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
         ax.set_ylim(rows - 0.4, -0.9)
@@ -284,7 +291,7 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank k", fontsize=look.SMALL_SIZE + 2, loc="left")
+        ax.set_xlabel("Rank k", fontsize=SMALL_SIZE + 2, loc="left")
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)
@@ -298,9 +305,9 @@ class RankedListsDisplay(Display):
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
         for column, head in enumerate(heads):
             x = places + 1.0 + (0 if column == 0 else 2.4 + 5.2 * (column - 1))
-            ax.text(x, -0.7, head, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
+            ax.text(x, -0.7, head, fontsize=SMALL_SIZE, color=QUIET, va="center")
             for i, words in enumerate(self.words):
-                ax.text(x, i, words[column], fontsize=look.SMALL_SIZE, color=look.TEXT, va="center")
+                ax.text(x, i, words[column], fontsize=SMALL_SIZE, color=TEXT, va="center")
 
 
 def ranked_lists(

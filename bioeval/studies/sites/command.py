@@ -26,12 +26,12 @@ from bioeval.cli.options import (
     terms_option,
 )
 from bioeval.cli.outputs import take_form, take_out, write_page
-from bioeval.views.show import print_table
+from bioeval.views import print_table
 
 if TYPE_CHECKING:
     from bioeval.studies.sites.gallery_parts import BestMates
     from bioeval.studies.sites.protocol_tally import Tally
-    from bioeval.views.tables.markup import Form
+    from bioeval.views.tables import Form
 
 #: Options of a site: what is counted, where it goes, and under which key.
 site_options = option_group(
@@ -292,9 +292,8 @@ def _show_rates(
 ) -> None:
     """Print the results of a tally as a table or as a document."""
     from bioeval.cli.run_outputs import task_document
-    from bioeval.views.tables.registry import table_of
-    from bioeval.views.tables.remarks import warnings
-    from bioeval.views.terms import in_terms
+    from bioeval.views import in_terms
+    from bioeval.views.tables import table_of, warnings
 
     tree, named = found.tree(), naming()
     if as_json:

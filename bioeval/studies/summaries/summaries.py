@@ -30,7 +30,7 @@ from bioeval.studies.summaries.counted_together import (
 from bioeval.tallies.selections import (
     IndexSet,
 )
-from bioeval.views.tables.summary import figures
+from bioeval.views.tables import figures
 
 Order = Literal["probes-first", "gallery-first"]
 ORDERS: tuple[Order, ...] = get_args(Order)

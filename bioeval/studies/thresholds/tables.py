@@ -17,9 +17,8 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
 from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.studies.folds.tables import not_shown
-from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tables.remarks import about
-from bioeval.views.terms import term_translator
+from bioeval.views import term_translator
+from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
 
 _UNENROLLED = "people who are not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}

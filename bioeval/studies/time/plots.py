@@ -11,10 +11,16 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.terms import term_translator
+from bioeval.views import term_translator
+from bioeval.views.plots import (
+    HUES,
+    TEXT,
+    Labelled,
+    OneResultDisplay,
+    colour_of,
+    percent,
+    rate_limits,
+)
 
 # Width of a figure, height of a panel, and of everything around them, in inches.
 _WIDE, _PANEL, _AROUND = 6.4, 1.75, 1.5
@@ -56,7 +62,7 @@ class _Panels(OneResultDisplay):
         self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
     ) -> None:
         """Draw the value of each bin over its width, with a band from low to high."""
-        given = {"color": look.colour(hue), "linewidth": 1.6, **style}
+        given = {"color": colour_of(hue), "linewidth": 1.6, **style}
         if band is not None:
             low, high = (np.append(x, x[-1:]) for x in band)
             ax.fill_between(
@@ -71,7 +77,7 @@ class _Panels(OneResultDisplay):
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
-        ax.yaxis.set_major_formatter(look.percent)
+        ax.yaxis.set_major_formatter(percent)
         self._labelled("", label, ax=ax)
 
     def _undefined(self, *names: str) -> list[str]:
@@ -118,7 +124,7 @@ class OverTimeDisplay(_Panels):
         self._start(ax, len(rates) + identifies + 1)
         translate = term_translator(ds, "verification")
         for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
-            self._rate(place, rate, translate(words), look.HUES[rate], style)
+            self._rate(place, rate, translate(words), HUES[rate], style)
         if identifies:
             self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
@@ -144,11 +150,11 @@ class OverTimeDisplay(_Panels):
             values, band = one[name].values, _band(one, name)
             text = translate(name.upper()) + (", no threshold" if name == "cms" else "")
             self._steps(ax, values, hue, band, label=text, **style)
-            named.append(Labelled(text, look.colour(hue), across, np.repeat(values, 2)))
+            named.append(Labelled(text, colour_of(hue), across, np.repeat(values, 2)))
             for least in (values, *([] if band is None else band[:1])):
                 lowest = float(np.nanmin(least, initial=lowest))
-        ax.set_ylim(*look.rate_limits(lowest))
-        ax.yaxis.set_major_formatter(look.percent)
+        ax.set_ylim(*rate_limits(lowest))
+        ax.yaxis.set_major_formatter(percent)
         self._name_lines(named, ax)
         self._labelled("", f"Rank {rank}", ax=ax)
 
@@ -170,14 +176,14 @@ class AgeingDisplay(_Panels):
         self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
         slope, intercept = float(ds["slope"]), float(ds["intercept"])
         if np.isfinite(slope):
-            above.axline((0, intercept), slope=slope, color=look.TEXT, linewidth=1.2)
+            above.axline((0, intercept), slope=slope, color=TEXT, linewidth=1.2)
         if defined:
             self._labelled("", "Genuine score", ax=above)
         translate = term_translator(ds, "verification")
         label = "Genuine score"
         if defined:
             label = translate("False reject rate, FRR")
-            self._rate(below, "frr", label, look.HUES["frr"], style)
+            self._rate(below, "frr", label, HUES["frr"], style)
         unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
         self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")

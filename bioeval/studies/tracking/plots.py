@@ -13,17 +13,17 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base.errors import DataError, counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    RULE,
+    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
-    curve_of,
-)
-from bioeval.views.plots.systems import (
     System,
     as_plot_text,
+    colour_of,
+    curve_of,
 )
 
 # Largest number of targets with a name on the axis.
@@ -109,7 +109,7 @@ class TimelineDisplay(Display):
             ax.add_collection(bars)
         if len(self.switches):
             x, y = self.switches.T
-            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=look.TEXT, linewidth=1.2, zorder=3)
+            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=TEXT, linewidth=1.2, zorder=3)
         begin, end = (self.first.min(), self.last.max()) if len(self.first) else (1, 1)
         margin = 0.01 * (end - begin + 1)
         ax.set(xlim=(begin - 0.5 - margin, end + 0.5 + margin), ylim=(max(n, 1) - 0.4, -0.6))
@@ -128,10 +128,10 @@ class TimelineDisplay(Display):
     def _bars(self) -> list[tuple[np.ndarray, Any, float]]:
         """Return groups of segments, each with its colour and thickness."""
         missed = self.identity < 0
-        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, look.RULE, _THIN / 2)]
+        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, RULE, _THIN / 2)]
         for turn in range(_COLOURS):
             shown = ~missed & (self.turn % _COLOURS == turn)
-            kinds.append((shown, look.colour(turn), _THICK / 2))
+            kinds.append((shown, colour_of(turn), _THICK / 2))
         return [kind for kind in kinds if kind[0].any()]
 
     def _name(self, value: float, _: Any) -> str:

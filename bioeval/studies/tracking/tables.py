@@ -14,7 +14,7 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.results.words import NOT_DEFINED
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables import grid, indented, plain_table, warned
 
 #: Heads of the columns, and the variables below them.
 _RATES = {

@@ -18,10 +18,8 @@ from bioeval.base.arguments import require_integer, require_path, require_text
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.results.words import in_one_precision
-from bioeval.views.images import Images
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.systems import System, as_plot_text, pick
+from bioeval.views import Images
+from bioeval.views.plots import QUIET, SMALL_SIZE, TEXT, Display, System, as_plot_text, pick
 
 # Pairs side by side; more are drawn below. A page is this wide, in inches.
 _ACROSS, _WIDE = 5, 7.2
@@ -123,7 +121,7 @@ class WorstPairsDisplay(Display):
         y = 0.0
         for system, rows in self.pairs.items():
             if len(self.pairs) > 1:
-                y = self._head(y, system, fontsize=look.SMALL_SIZE + 2, fontweight="bold")
+                y = self._head(y, system, fontsize=SMALL_SIZE + 2, fontweight="bold")
             for row, title in _ROWS.items():
                 y = self._head(y, f"{title} ({self._extreme(system, row)})")
                 y = self._row(y, rows[row], side, aspect, style)
@@ -163,7 +161,7 @@ class WorstPairsDisplay(Display):
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": look.SMALL_SIZE + 1, "color": look.TEXT, **style}
+        given = {"fontsize": SMALL_SIZE + 1, "color": TEXT, **style}
         self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
         return y + _HEAD
 
@@ -184,17 +182,17 @@ class WorstPairsDisplay(Display):
                 zip((pair.probe, pair.gallery), pair.pictures, strict=True)
             ):
                 self._picture(x + k * side, top, (side, high), picture, style)
-                longest = max(int(0.96 * side / (_LETTER * look.SMALL_SIZE)), 3)
+                longest = max(int(0.96 * side / (_LETTER * SMALL_SIZE)), 3)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
             frame: dict[str, Any] = {
                 "fill": False,
-                "edgecolor": look.QUIET,
+                "edgecolor": QUIET,
                 "linewidth": 0.6,
                 "clip_on": False,
             }
             self.ax_.add_patch(Rectangle((x, top), 2 * side, high, zorder=3, **frame))
             words = scores[i] + ", labels?" * pair.doubtful
-            self._word(x + side, top + high + 1.55 * _LINE, words, color=look.TEXT)
+            self._word(x + side, top + high + 1.55 * _LINE, words, color=TEXT)
         return y + max(-(-len(pairs) // across), 1) * below
 
     def _picture(
@@ -216,7 +214,7 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        given = {"ha": "center", "va": "center", "fontsize": look.SMALL_SIZE, "color": look.QUIET}
+        given = {"ha": "center", "va": "center", "fontsize": SMALL_SIZE, "color": QUIET}
         self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
 
 

@@ -14,16 +14,18 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    RULE,
+    SMALL_SIZE,
+    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
-)
-from bioeval.views.plots.systems import (
     System,
     as_plot_text,
+    colour_of,
+    ink,
     of_each,
     pick,
 )
@@ -95,7 +97,7 @@ class ZooDisplay(Display):
         size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             of = there & (self.animals == animal)
-            colour = look.RULE if animal == NO_ANIMAL else look.colour(number - 1)
+            colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
             given = {
                 "s": size,
                 "color": colour,
@@ -106,10 +108,10 @@ class ZooDisplay(Display):
             ax.scatter(self.genuine[of], self.impostor[of], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
-                line(at, color=look.RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+                line(at, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         ax.margins(0.12)
         for number, animal in enumerate(ANIMALS):
-            self._name_corner(animal, f"{animal}s {counts[animal]}", look.colour(number))
+            self._name_corner(animal, f"{animal}s {counts[animal]}", colour_of(number))
         self._name_worst(ax)
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
@@ -129,7 +131,7 @@ class ZooDisplay(Display):
     def _name_worst(self, ax: Axes) -> None:
         """Circle the worst subjects and write their names beside them, facing outwards."""
         x, y = self.genuine[self.worst], self.impostor[self.worst]
-        ax.scatter(x, y, s=46, facecolors="none", edgecolors=look.TEXT, linewidth=1.0, zorder=4)
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=TEXT, linewidth=1.0, zorder=4)
         ax.autoscale_view()
         points = 72 / self.figure_.dpi
         place = points * ax.transData.transform(np.column_stack([x, y]))
@@ -151,7 +153,7 @@ class ZooDisplay(Display):
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
             text = ax.annotate(
                 name, (self.genuine[i], self.impostor[i]), tuple(step),
-                textcoords="offset points", fontsize=look.SMALL_SIZE + 1, color=look.TEXT,
+                textcoords="offset points", fontsize=SMALL_SIZE + 1, color=TEXT,
                 ha="center", va="center", zorder=5,
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
                 arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
@@ -166,7 +168,7 @@ class ZooDisplay(Display):
         self._note(
             text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
             xycoords="axes fraction", ha="right" if right else "left",
-            va="top" if top else "bottom", color=look.ink(colour), fontsize=look.SMALL_SIZE + 1,
+            va="top" if top else "bottom", color=ink(colour), fontsize=SMALL_SIZE + 1,
             fontweight="bold",
         )  # fmt: skip
 

@@ -404,7 +404,7 @@ class CurvesDisplay(Display):
     ) -> None:  # fmt: skip
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         given = {
-            "color": look.colour(curve.hue),
+            "color": look.colour_of(curve.hue),
             "linestyle": look.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
@@ -486,7 +486,7 @@ class CurvesDisplay(Display):
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
-        given = {"color": look.colour(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
+        given = {"color": look.colour_of(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
         for x, y in lines:
             self.ax_.plot(x, y, **{**given, **style})
 

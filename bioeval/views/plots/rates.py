@@ -598,7 +598,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 continue
             several = len(self.systems) > 1
             curve = next(c for c in self.curves.values() if c.system is system)
-            colour = look.colour(curve.hue) if several else look.TEXT
+            colour = look.colour_of(curve.hue) if several else look.TEXT
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.curves) > MOST_NAMED:

@@ -97,7 +97,7 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                colour = look.colour(number if several else i)  # of a class, as of its errors
+                colour = look.colour_of(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
                 shown = text if not once else label * (i == 0)

@@ -68,7 +68,7 @@ SIZE = (6.4, 4.8)
 SQUARE = (5.8, 6.0)
 
 
-def colour(number: int) -> tuple[float, float, float]:
+def colour_of(number: int) -> tuple[float, float, float]:
     """Return the colour of a curve by its number; numbers beyond the palette get greyer ones."""
     turn, place = divmod(number, len(PALETTE))
     rgb = np.array(to_rgb(PALETTE[place]))

@@ -391,7 +391,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
 
 @pytest.mark.slow
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
-    from bioeval.views.plots import save
+    from bioeval.views.plots import files
 
     drawn = {}
 
