@@ -17,7 +17,7 @@ from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
 from bioeval.cli.study_command import columns_over, rows_of, scalars
 from bioeval.results.support import KIND_DOUBT
 from bioeval.views.tables.registry import table_of
-from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, left_out, warnings
+from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
 from bioeval.views.tables.sections import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms

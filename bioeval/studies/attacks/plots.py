@@ -24,7 +24,6 @@ from bioeval.views.plots import (
     System,
     as_plot_text,
     curve_of,
-    of_each,
     pick,
 )
 
@@ -174,7 +173,7 @@ class IaparDisplay(SpeciesDisplay):
     spec = CurveSpec(
         "iapar", "IAPAR by species", "threshold", {"far": "FAR", "frr": "FRR"},
         y_label="Error rate", terms=("", ("far", "frr")),
-        over=lambda systems: of_each(systems, _of_classes), by_itself="threshold",
+        over_each=_of_classes, by_itself="threshold", marked=False,
     )  # fmt: skip
     _rate, _lacking = "iapar_of_species", "no attempt"
 
@@ -229,6 +228,7 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
     _off = "infinite, or outside all thresholds of the result"
+    _over_each = staticmethod(_of_classes)
 
     def __init__(self, system: System):
         ds = system.dataset
@@ -258,9 +258,6 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
         """Draw the histograms and the threshold. See :func:`attack_scores`."""
         at, text = _chosen(self.systems[0].dataset)
         return super().plot(ax, name=name, thresholds={text: at}, log=log, **style)
-
-    def _over(self) -> list[str]:
-        return of_each(self.systems, _of_classes)
 
 
 def attack_scores(
@@ -303,15 +300,11 @@ def attack_scores(
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
 
-def _over(systems: Sequence[System]) -> list[str]:
-    """Return the presentations behind the rates, one line for each system that differs."""
-    return of_each(
-        systems,
-        lambda ds: (
-            f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
-            f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
-            f"{ds.sizes['species']} species"
-        ),
+def _presentations(ds: xr.Dataset) -> str:
+    return (
+        f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
+        f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
+        f"{ds.sizes['species']} species"
     )
 
 
@@ -320,7 +313,8 @@ class PadDetDisplay(DetDisplay):
 
     spec = CurveSpec(
         "pad_det", "DET", "apcer", {"bpcer": ""}, "APCER, the largest over the species (%)",
-        "BPCER (%)", size=DetDisplay.spec.size, at=0.5, over=_over, by_itself="threshold",
+        "BPCER (%)", size=DetDisplay.spec.size, at=0.5, over_each=_presentations,
+        by_itself="threshold",
     )  # fmt: skip
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
@@ -369,7 +363,7 @@ class ApcerDisplay(SpeciesDisplay):
 
     spec = CurveSpec(
         "apcer", "APCER by species", "threshold", {"bpcer": "BPCER"}, y_label="Error rate",
-        over=_over, marked=False, by_itself="threshold",
+        over_each=_presentations, marked=False, by_itself="threshold",
     )  # fmt: skip
     _rate, _lacking = "apcer_of_species", "no response"
 

@@ -246,7 +246,7 @@ class RepeatedDisplay(CurvesDisplay):
     """
 
     bands: dict[str, Band]
-    spec = CurveSpec("repeated", "Mean", over=_of_partitions)
+    spec = CurveSpec("repeated", "Mean", over=_of_partitions, marked=False)
 
     @classmethod
     def from_results(cls, data: Any) -> Self:

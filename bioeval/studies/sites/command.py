@@ -31,7 +31,6 @@ from bioeval.views import print_table
 if TYPE_CHECKING:
     from bioeval.studies.sites.gallery_parts import BestMates
     from bioeval.studies.sites.protocol_tally import Tally
-    from bioeval.views.tables import Form
 
 #: Options of a site: what is counted, where it goes, and under which key.
 site_options = option_group(
@@ -252,7 +251,14 @@ def merge_command(
             found.part.require_complete()
         show_written(found, place, as_json)
         return
-    _show_rates(found, files, terms, as_json, markup)
+    if as_json:
+        show_json(_document(found, files))
+    else:
+        from bioeval.views import in_terms
+        from bioeval.views.tables import table_of
+
+        named, shown = naming(), in_terms(found.tree(), terms)
+        print_table(table_of(shown, lambda text: renamed(text, named)), markup)
     for written in filter(None, (place, page)):
         note(f"wrote {written}")
 
@@ -287,29 +293,20 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
     return found
 
 
-def _show_rates(
-    found: Tally, files: tuple[str, ...], terms: str, as_json: bool, markup: Form | None
-) -> None:
-    """Print the results of a tally as a table or as a document."""
+def _document(found: Tally, files: tuple[str, ...]) -> dict[str, Any]:
+    """Return the results of a tally as a document."""
     from bioeval.cli.run_outputs import task_document
-    from bioeval.views import in_terms
-    from bioeval.views.tables import table_of, warnings
+    from bioeval.views.tables import warnings
 
-    tree, named = found.tree(), naming()
-    if as_json:
-        tasks = {node: found.dataset(node) for node in found.parts}
-        show_json(
-            {
-                "bioeval": __version__,
-                "files": list(files),
-                "protocol": found.protocol,
-                "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
-                "warnings": [
-                    {"message": renamed(text, named), "tasks": paths}
-                    for text, paths in warnings(tasks).items()
-                ],
-                "discloses": found.disclosed(),
-            }
-        )
-        return
-    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)), markup)
+    tasks, named = {node: found.dataset(node) for node in found.parts}, naming()
+    return {
+        "bioeval": __version__,
+        "files": list(files),
+        "protocol": found.protocol,
+        "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
+        "warnings": [
+            {"message": renamed(text, named), "tasks": paths}
+            for text, paths in warnings(tasks).items()
+        ],
+        "discloses": found.disclosed(),
+    }

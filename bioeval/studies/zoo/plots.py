@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
@@ -26,7 +26,6 @@ from bioeval.views.plots import (
     as_plot_text,
     colour_of,
     ink,
-    of_each,
     pick,
 )
 
@@ -241,14 +240,11 @@ def _with_gini(curve: Curve, _: bool) -> str:
     return f"{curve.name}, Gini {float(curve.system.dataset[gini]):.2f}"
 
 
-def _of_errors(systems: Sequence[System]) -> list[str]:
-    return of_each(
-        systems,
-        lambda ds: (
-            f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
-            f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
-            f"{float(ds['threshold']):.6g}"
-        ),
+def _of_errors(ds: xr.Dataset) -> str:
+    return (
+        f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
+        f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
+        f"{float(ds['threshold']):.6g}"
     )
 
 
@@ -258,7 +254,7 @@ class LorenzDisplay(CurvesDisplay):
     spec = CurveSpec(
         "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
         "Proportion of subjects, those with fewest errors first", "Proportion of errors",
-        details=lambda _: ["grey: equal errors for all subjects"], over=_of_errors,
+        details=lambda _: ["grey: equal errors for all subjects"], over_each=_of_errors,
         curve=_lorenz_curve, text=_with_gini, marked=False, size=(5.8, 6.0),
         limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, at=0.7,
         reference=lambda display: display._diagonal(linewidth=0.9, linestyle="-"),

@@ -33,7 +33,6 @@ from bioeval.views.plots.systems import (
     agreed as agreed,
     as_plot_text as as_plot_text,
     convention as convention,
-    of_each as of_each,
     pick as pick,
     plot_files as plot_files,
     score_label as score_label,

@@ -28,6 +28,7 @@ from bioeval.views.plots.systems import (
     in_words,
     joined,
     kind_of,
+    of_each,
     other_term,
     over,
     pick,
@@ -40,7 +41,21 @@ from bioeval.views.terms import interval_method, term_translator
 
 
 class Display:
-    """The arrays of a plot, with the axes and the figure of its last drawing."""
+    """The arrays of a plot, with the axes and the figure of its last drawing.
+
+    A new plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which
+    begins with `_axes`, draws on these, names what it shows, and returns the display. `_why` says
+    why nothing can be drawn. A plot of one result inherits `from_results`::
+
+        class AgesDisplay(OneResultDisplay):
+            _plot = "ages"  # its name in the door, with the variables that it needs
+
+            def plot(self, ax=None, *, name=None, **style):
+                self._axes(ax).hist(self._dataset["age"].values, **style)
+                self._titled("Ages", name, ["at enrolment"])
+                self._labelled("Age (years)", "Subjects")
+                return self
+    """
 
     ax_: Axes
     figure_: Figure
@@ -65,14 +80,27 @@ class Display:
         self.figure_ = look.figure_of(self.ax_)
         return self.ax_
 
-    def _more_axes(self, place: Any) -> Axes:
+    def _more_axes(self, place: Any, **shared: Any) -> Axes:
         """Return further axes at a place of a grid, or with these bounds, in the same style."""
-        add = self.ax_.figure.add_axes if isinstance(place, tuple) else self.ax_.figure.add_subplot
-        return look.axes_for(add(place))
+        figure = self.ax_.figure
+        add = figure.add_axes if isinstance(place, tuple) else figure.add_subplot
+        return look.axes_for(add(place, **shared))
 
     def _panels(self, number: int) -> list[Axes]:
-        """Divide the place of the axes into panels one below another."""
-        return look.stacked(self.ax_, number)
+        """Divide the place of the axes into panels one below another; they keep the top place."""
+        ax = self.ax_
+        place, places = ax.get_subplotspec(), list[Any]()
+        if place is None:
+            left, low, wide, high = ax.get_position().bounds
+            gap = 0.06 * high
+            each = (high - gap * (number - 1)) / number
+            places = [(left, low + k * (each + gap), wide, each) for k in range(number)][::-1]
+            ax.set_position(places[0])
+        else:
+            parts = place.subgridspec(number, 1)
+            places = [parts[k] for k in range(number)]
+            ax.set_subplotspec(parts[0])
+        return [ax, *(self._more_axes(place, sharex=ax) for place in places[1:])]
 
     def _room(self) -> tuple[float, float]:
         """Return the approximate width and height of the axes, in points."""
@@ -236,8 +264,19 @@ def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.
 
+    A new plot gives the first six fields: its name in the door, its title, the variable on the
+    horizontal axis, those drawn against it with a word for each (empty for one alone), and the
+    labels of the axes. Bands are drawn of variables with ``_low`` and ``_high``::
+
+        class CostDisplay(CurvesDisplay):
+            spec = CurveSpec("cost", "Cost", "prior", {"cost": ""}, "Prior", "Expected cost")
+
+        def cost(data, ax=None, **style):
+            return CostDisplay.from_results(data).plot(ax, **style)
+
     A display that draws more has a method `plot` of its own, for which `limits` and `reference`
-    mean nothing.
+    mean nothing: it begins with `_start`, draws the curves that are `defined` by `_line` and
+    `_band`, and returns `_finish`.
     """
 
     RANKS: ClassVar = (1, 5, 10)  # of which those that a result has are drawn by default
@@ -253,6 +292,7 @@ class CurveSpec:
     #: Lines below the title, after what the rates are over.
     details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
     over: Callable[[Sequence[System]], Sequence[str]] = over
+    over_each: Callable[[xr.Dataset], str] | None = None  # in place of `over`: of one system
     by_itself: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = curve_of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
@@ -423,14 +463,19 @@ class CurvesDisplay(Display):
             self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked)
             self._band(curve)
 
-    def _over_thresholds(self, ax: Axes | None, name: str | None, style: Mapping[str, Any]) -> str:
-        """Draw rates in steps over the thresholds, with their bands; return the axis label."""
+    def _over_thresholds(
+        self, ax: Axes | None, name: str | None, style: Mapping[str, Any], log: bool = False
+    ) -> str:
+        """Draw rates in steps over the thresholds, with their bands; return the axis label.
+
+        For a logarithmic axis, rates of 0 are left out.
+        """
         kind = kind_of(self.systems, self.spec.plot)
         self._start(ax, name).set_ylim(-0.015, 1.015)
         for curve in self.defined:
-            shown = np.isfinite(curve.x) & np.isfinite(curve.y)
+            shown = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
             line = {"drawstyle": steps_of(kind), **style}
-            self._line(curve, *thinned(curve.x[shown], curve.y[shown]), line, False)
+            self._line(curve, *thinned(curve.x[shown], curve.y[shown]), line, self.spec.marked)
             self._band(curve, shown)
         return threshold_label(kind)
 
@@ -510,7 +555,9 @@ class CurvesDisplay(Display):
         title, lines = "", remarks
         if spec.title:
             title = title_of(spec.title, systems)
-            lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
+            each = spec.over_each
+            numbers = spec.over(systems) if each is None else of_each(systems, each)
+            lines = [*numbers, *spec.details(systems), *self._methods(), *remarks]
         once, styles = self._once_a_system()
         lines = [*lines, *styles]
         look.titled(self.ax_, translate(title), map(translate, lines))

@@ -24,7 +24,6 @@ from bioeval.views.plots.display import (
     CurvesDisplay,
     CurveSpec,
     curve_of,
-    thinned,
 )
 from bioeval.views.plots.systems import (
     System,
@@ -34,8 +33,6 @@ from bioeval.views.plots.systems import (
     kind_of,
     pick,
     scalar,
-    steps_of,
-    threshold_label,
 )
 from bioeval.views.tasks import unit_of
 from bioeval.views.terms import TermTranslator
@@ -544,30 +541,21 @@ class ErrorRatesDisplay(CurvesDisplay):
     ) -> Self:
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
         log = require_flag("log", log)
-        ax = self._start(ax, name)
-        steps = steps_of(self.kind)
-        floors = [0.1]
-        for curve in self.defined:
-            shown = np.isfinite(curve.x)
-            if log:
+        label = self._over_thresholds(ax, name, style, log)
+        if log:
+            floors = [0.1]
+            for curve in self.defined:
                 role = "genuine" if curve.name.endswith("FRR") else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
-                shown &= curve.y > 0
-            line = thinned(curve.x[shown], curve.y[shown])
-            self._line(curve, *line, {"drawstyle": steps, **style})
-            self._band(curve, shown)
-        if log:
-            look.log_axis(ax, "y", min(floors) / 1.8, 1.3)
-        else:
-            ax.set_ylim(-0.015, 1.015)
+            look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
-            ax.set_xticks([])
+            self.ax_.set_xticks([])
         details = self._limit()
         others = self._eer(log)
         similar = larger_is_closer(self.kind)
         at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
         return self._finish(
-            x_label=threshold_label(self.kind), details=lambda _: details, at=at, others=others,
+            x_label=label, details=lambda _: details, at=at, others=others,
         )  # fmt: skip
 
     def _limit(self) -> list[str]:

@@ -126,21 +126,6 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
     return ax
 
 
-def stacked(ax: Axes, number: int) -> list[Axes]:
-    """Divide the place of `ax` into axes one below another; `ax` keeps the top place."""
-    figure, place = ax.figure, ax.get_subplotspec()
-    if place is None:
-        left, low, wide, high = ax.get_position().bounds
-        gap = 0.06 * high
-        each = (high - gap * (number - 1)) / number
-        places = [(left, low + k * (each + gap), wide, each) for k in range(number)][::-1]
-        ax.set_position(places[0])
-        return [ax, *(axes_for(figure.add_axes(p, sharex=ax)) for p in places[1:])]
-    parts = place.subgridspec(number, 1)
-    ax.set_subplotspec(parts[0])
-    return [ax, *(axes_for(figure.add_subplot(parts[k], sharex=ax)) for k in range(1, number))]
-
-
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`, past any subfigures."""
     return ax.figure.figure

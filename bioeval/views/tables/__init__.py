@@ -1,7 +1,7 @@
 """Tables of results: for the terminal, a paper and a notebook.
 
-``remarks`` says what stands beside the numbers, ``sections`` selects these, ``layout`` formats and
-``result_table`` arranges them; ``blocks`` shows the results of studies.
+``sections`` selects the values of the datasets, ``layout`` formats them, and ``result_table`` lays
+them out, under a header and above the remarks; ``blocks`` shows the results of studies.
 """
 
 from bioeval.base.lazy import lazy_names

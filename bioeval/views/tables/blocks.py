@@ -22,7 +22,7 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import about, intervals, warnings
+from bioeval.views.tables.result_table import about, intervals, warnings
 from bioeval.views.terms import TermTranslator, dictionary, interval_method, term_translator
 
 _GAP = 2  # columns between those of a table

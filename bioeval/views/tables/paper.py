@@ -10,7 +10,7 @@ from rich.text import Text
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.views.tables import layout as numbers
-from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, intervals
+from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, intervals
 from bioeval.views.tables.sections import section
 from bioeval.views.tasks import averaged, system_of, unit_of
 
