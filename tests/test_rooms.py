@@ -1,18 +1,25 @@
 """Each study can be taken away, with those that need it: the rest stands.
 
 Every other module is imported, every public name and command is there, the help is printed, and
-scores are evaluated.
+scores are evaluated. Three studies, drawn by the date, are taken away with their tests, and all
+other default tests pass; ``BIOEVAL_WITHOUT="zoo reid"`` takes these instead.
 """
 
 from __future__ import annotations
 
+import ast
+import datetime
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from near import tests_using
 
 import bioeval as be
 from bioeval.base.study import doors
@@ -20,6 +27,7 @@ from bioeval.base.study import doors
 pytestmark = pytest.mark.slow  # a copy of the package for each study
 
 PACKAGE = Path(be.__file__).parent
+TESTS = Path(__file__).parent
 
 REST = """
 import importlib, pathlib, sys
@@ -89,3 +97,86 @@ def test_nothing_of_studies_is_left_where_all_are_taken(rest):
             assert f"  {command.name} " not in done.stdout
     missing = rest(doors(), "-c", "import bioeval as be; be.zoo")
     assert "AttributeError: bioeval has no 'zoo'" in missing.stderr
+
+
+def words_of(studies: Iterable[str]) -> str:
+    """Return a pattern of all by which a test names studies: modules, calls, plots and commands."""
+    patterns = []
+    for name in studies:
+        study = doors()[name]
+        calls = [x for names in study.calls.values() for x in names]
+        calls += [*study.other_names, *study.former_names]
+        calls += [x for names in study.stats.values() for x in names]
+        commands = [x.name for x in study.commands] + [*study.removed_commands]
+        commands += [*study.removed_options, *study.not_options]
+        patterns.append(rf"bioeval\.studies\.{name}\b")
+        patterns += [rf"\b(be|bioeval|stats)\.{x}\b" for x in calls]
+        patterns += [rf"\bplot\.({x.name}|{x.display})\b" for x in study.plots]
+        patterns += [rf"[\"']{x}\b" for x in [*calls, *commands, *(x.name for x in study.plots)]]
+        patterns += [rf"\bbioeval {x}\b" for x in commands]
+    return "|".join(patterns)
+
+
+def imported_at_once(path: Path) -> str:
+    """Return the statements of a file that run when it is imported."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return "\n".join(ast.unparse(node) for node in tree.body if not isinstance(node, kinds))
+
+
+def tests_without(taken: set[str]) -> tuple[list[str], list[str]]:
+    """Return the files of tests, and the tests of others, that use some studies."""
+    words = words_of(taken)
+    helpers = [path for path in TESTS.glob("*.py") if not path.stem.startswith("test_")]
+    imports = rf"bioeval\.studies\.({'|'.join(taken)})\b"
+    while new := [x for x in helpers if re.search(imports, imported_at_once(x))]:
+        helpers = [path for path in helpers if path not in new]
+        imports += "".join(rf"|\bimport {x.stem}\b|\bfrom {x.stem} import" for x in new)
+    files, tests = [], []
+    for path in sorted(TESTS.rglob("test_*.py")):
+        if path.relative_to(TESTS).parts[:1] == ("studies",):
+            continue
+        if re.search(imports, imported_at_once(path)):
+            files.append(str(path.relative_to(TESTS.parent)))
+        else:
+            tests += tests_using(path, f"{words}|{imports}")
+    return files, tests
+
+
+def drawn() -> list[str]:
+    """Return the studies to be taken away today."""
+    if given := os.environ.get("BIOEVAL_WITHOUT", "").split():
+        return given
+    today = random.Random(datetime.date.today().toordinal())
+    return sorted(today.sample(sorted(doors()), 3))
+
+
+def test_all_other_tests_pass_without_three_studies(tmp_path):
+    """The default tests that use none of them: neither a module, a call, a plot nor a command."""
+    root = TESTS.parent
+    taken = set.union(*map(needing, drawn()))
+    files, tests = tests_without(taken)
+    gone = {Path(where) / name for where in ("bioeval/studies", "tests/studies") for name in taken}
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in map(Path, listed.stdout.splitlines()):
+        if not (gone & {*name.parents} or str(name) in files) and (root / name).exists():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, tmp_path / name, follow_symlinks=False)
+    options = [f"--deselect={test}" for test in tests]
+    given = {**os.environ, "PYTHONPATH": str(tmp_path), "CI": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *options],
+        cwd=tmp_path,
+        env=given,
+        capture_output=True,
+        text=True,
+    )
+    print(f"\nwithout {' '.join(sorted(taken))}: {done.stdout.splitlines()[-1]}")
+    print(f"left out: {len(tests)} tests and these files:", *files)
+    assert done.returncode == 0, done.stdout[-6000:]
