@@ -278,7 +278,7 @@ class RepeatedDisplay(CurvesDisplay):
         """Draw the curves. See :func:`repeated`."""
         first = self.systems[0].dataset
         if "threshold" in first.dims:
-            label = self._over_thresholds(ax, name, style)
+            label = self._over_thresholds(ax, name, style, thin=False)
             return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")), at=0.5)
         ax, lowest = self._start(ax, name), 1.0
         for curve in self.defined:

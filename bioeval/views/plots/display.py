@@ -464,18 +464,20 @@ class CurvesDisplay(Display):
             self._band(curve)
 
     def _over_thresholds(
-        self, ax: Axes | None, name: str | None, style: Mapping[str, Any], log: bool = False
-    ) -> str:
+        self, ax: Axes | None, name: str | None, style: Mapping[str, Any], log: bool = False,
+        thin: bool = True,
+    ) -> str:  # fmt: skip
         """Draw rates in steps over the thresholds, with their bands; return the axis label.
 
-        For a logarithmic axis, rates of 0 are left out.
+        For a logarithmic axis, rates of 0 are left out. `thin` draws the corners alone.
         """
         kind = kind_of(self.systems, self.spec.plot)
         self._start(ax, name).set_ylim(-0.015, 1.015)
         for curve in self.defined:
             shown = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
-            line = {"drawstyle": steps_of(kind), **style}
-            self._line(curve, *thinned(curve.x[shown], curve.y[shown]), line, self.spec.marked)
+            x, y = curve.x[shown], curve.y[shown]
+            x, y = thinned(x, y) if thin else (x, y)
+            self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
             self._band(curve, shown)
         return threshold_label(kind)
 
