@@ -16,10 +16,12 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 from card_reference import reference
 
+from bioeval.base.lazy import TOOLKIT
 from bioeval.base.study import Study, doors
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
@@ -142,6 +144,26 @@ def names_of_studies() -> str:
     return "".join(parts)
 
 
+def toolkit(package: str, _: dict[str, Any]) -> str:
+    """Return the table of the names that studies may use of a package and that are not public.
+
+    Values and types without a docstring of their own stand in the last row.
+    """
+    module = importlib.import_module(package)
+    stub = (DOCS.parent / package.replace(".", "/") / "__init__.pyi").read_text(encoding="utf-8")
+    declared = re.findall(r"(\w+) as \1\b", stub.partition(TOOLKIT)[2] or stub)
+    rows, values = [("name", "what it does or is"), ("---",) * 2], []
+    for name in sorted(declared, key=str.lower):
+        if isinstance(getattr(module, name), (type, FunctionType, ModuleType)):
+            _, what = _named(package, name)
+            rows.append((f"`{name}`", what))
+        else:
+            values.append(f"`{name}`")
+    if values:
+        rows.append((" ".join(values), "values and types"))
+    return _table(rows)
+
+
 #: The study that a section of a page belongs to.
 OF_STUDY = re.compile(r"<!-- (?:study: |variables: studies\.)(\w+)")
 
@@ -191,7 +213,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 def filled(page: str) -> str:
     """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
-    tables = {"variables": variables, "names": names, "versions": versions}
+    tables = {"variables": variables, "names": names, "toolkit": toolkit, "versions": versions}
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
@@ -218,7 +240,7 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
-    for name in ("variables.md", "api.md", "plots.md", "install.md"):
+    for name in ("variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"):
         page = DOCS / name
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.studies.reid.results import gom_from_curves  # noqa: F401
 from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 

@@ -16,7 +16,6 @@ from bioeval.cli.progress import Stages, TimeLeft
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.scores_of_people import simulate
-from bioeval.studies.compare.compare import compare
 
 
 class Terminal(io.StringIO):
@@ -67,6 +66,8 @@ def reports():
 @pytest.mark.slow
 def test_what_follows_the_counting_is_reported_with_its_length(reports):
     """Another look by rows, the replicates of a comparison by replicate, each to its end."""
+    from bioeval.studies.compare.compare import compare
+
     population = simulate(12, 3, random_state=1)
     scores = Scores(population.values, population.probe_labels)
     same = scores.probe_labels[:, None] == scores.probe_labels

@@ -13,7 +13,9 @@ from bioeval.base.study import doors
 from bioeval.views.plots.registry import PLOTS
 
 
-@pytest.mark.parametrize("name", ["variables.md", "api.md", "plots.md", "install.md"])
+@pytest.mark.parametrize(
+    "name", ["variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"]
+)
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, "run: .venv/bin/python scripts/page_tables.py"

@@ -16,7 +16,6 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.partition import ProbeGallerySplit, SubjectKFold
 from bioeval.protocol import load
-from bioeval.studies.folds import parts
 
 TARGETS = [0.2, 0.0, 1.0]
 
@@ -45,6 +44,8 @@ def naive_far(scores: be.Scores) -> list[float]:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(2)
 def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
+    from bioeval.studies.folds import parts
+
     if not listed:
         monkeypatch.setattr(parts, "MOST_LISTED", 1)
     scores, splitter = ties(kind), SubjectKFold(3)

@@ -14,8 +14,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.studies.sites import protocol_tally as tallying
-from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import kept_points, sweep as sweeping
 
 RELAXED = settings(
@@ -231,6 +229,8 @@ def test_forced_misses_have_bounds():
 
 @pytest.mark.slow
 def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):
+    from bioeval.studies.sites import protocol_tally as tallying
+
     monkeypatch.setattr(tallying, "KEPT_MERGED", 2500)
     scores = many()
     whole = be.evaluate(scores)
@@ -251,6 +251,8 @@ def test_points_of_a_part_are_those_of_its_evaluation():
 
 @pytest.mark.slow
 def test_looking_again_finds_what_was_not_kept():
+    from bioeval.studies.sites.tally import refine_tally
+
     parts = split(many(), 3, 2)
     joined = refine_tally(merged([be.tally(x, points=1) for x in parts]), parts)
     check(joined.dataset(SINGLE), be.evaluate(many())[SINGLE].to_dataset())
@@ -259,6 +261,8 @@ def test_looking_again_finds_what_was_not_kept():
 
 @pytest.mark.slow
 def test_streamed_embeddings_are_kept():
+    from bioeval.studies.sites.tally import refine_tally
+
     crowd = be.simulate_embeddings(20, 4, random_state=1)
     scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
     parts = split(scores, 1, 3)

@@ -12,7 +12,6 @@ import pytest
 import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.explain.explain import step_by_step
-from bioeval.studies.reid.results import gom_from_curves
 from bioeval.tallies.threshold_rules import parse_rule
 
 KINDS = ("distance", "similarity")
@@ -193,6 +192,8 @@ def test_a_workload_is_at_a_point_of_its_result():
 
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.1)])
 def test_curves_that_are_given_have_numbers_alone(rule):
+    from bioeval.studies.reid.results import gom_from_curves
+
     with pytest.raises(be.DataError, match="expected an increasing array of numbers"):
         gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])
 

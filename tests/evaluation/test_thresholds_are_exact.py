@@ -22,7 +22,6 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.arguments import number_in
 from bioeval.cli import main
-from bioeval.studies.explain.explain import step_by_step
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 FOLDS = [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]
@@ -180,6 +179,8 @@ def test_of_retrieval(dtype, kind, step):
 @every
 @pytest.mark.cases(1)
 def test_at_one_threshold(dtype, kind, step):
+    from bioeval.studies.explain.explain import step_by_step
+
     data = Data(dtype, kind, 5 * step)
     averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow
     scores, quality, read = data.scores, list(map(float, range(12))), naive.read(**data.case)

@@ -17,7 +17,6 @@ from benchmarks import read_kernel as read
 
 from bioeval.kernels import count, sweep
 from bioeval.kernels.argument_groups import CellWindow
-from bioeval.studies.zoo import kernel as subject_sums
 from bioeval.tallies.cells import CellGrid
 
 # Packed instructions, and the registers that they must stand with: several scores at a time.
@@ -95,16 +94,22 @@ def of_moments(dtype: str) -> str:
 
 
 def of_sums(dtype: str) -> str:
+    from bioeval.studies.zoo import kernel as subject_sums
+
     return instructions(
         subject_sums.add_scores, line(dtype), np.ones(100), np.zeros(64), np.zeros(64)
     )
 
 
 def of_columns(dtype: str) -> str:
+    from bioeval.studies.zoo import kernel as subject_sums
+
     return instructions(subject_sums.add_to_columns, line(dtype), np.zeros(100))
 
 
 def of_accepted(dtype: str) -> str:
+    from bioeval.studies.zoo import kernel as subject_sums
+
     scores = line(dtype)
     return instructions(
         subject_sums.count_accepted, scores, scores[50], np.zeros(100, dtype=np.int32)

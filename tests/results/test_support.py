@@ -12,7 +12,6 @@ import bioeval as be
 from bioeval.results.support import ComparedPeople, people_for, people_with_pairs, support_warnings
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.assurance.assured import Assured, assured_threshold
 
 
 def people_by_hand(pairs: float) -> int:
@@ -92,6 +91,8 @@ def test_further_templates_are_no_people():
 
 
 def test_a_promise_names_the_people_of_the_rule_asked_for():
+    from bioeval.studies.assurance.assured import Assured, assured_threshold
+
     scores = be.simulate(16, 2, random_state=1)
     interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100, 0)
 

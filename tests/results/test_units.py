@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.studies.sites.tally import refine_tally
 
 UNITS = ("impostor_pairs", "subjects", "disjoint_pairs", "genuine_subjects", "impostor_subjects")
 
@@ -66,6 +65,8 @@ def test_with_and_without_intervals(interval):
 
 
 def test_pairs_and_masks():
+    from bioeval.studies.sites.tally import refine_tally
+
     who = [("a", "a"), ("a", "b"), ("c", "b"), ("d", "a")]
     pairs = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0], subjects=who)
     expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
@@ -83,6 +84,8 @@ def test_pairs_and_masks():
 
 
 def test_merged_tallies_know_the_subjects_of_both(tmp_path):
+    from bioeval.studies.sites.tally import refine_tally
+
     scores = be.simulate(12, 4, random_state=1)
     parts = [scores.select(probes=np.arange(48)[k::2]) for k in (0, 1)]
     merged = be.tally(parts[0]).merge(be.tally(parts[1]))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.studies.reid.results import gom_from_curves
 
 
 def naive_kendall(x: list[float], y: list[float]) -> float:
@@ -93,6 +92,8 @@ def test_wrong_input():
 
 def test_the_curves_of_the_paper(shared):
     """Its twelve systems: measures of GOM from the published curves, with ratings as data."""
+    from bioeval.studies.reid.results import gom_from_curves
+
     about = json.loads((shared / "gom" / "market1501_supervised.json").read_text(encoding="utf-8"))
     rows = about["rows"]
     with np.load(shared / "gom" / "market1501_supervised.npz") as curves:

@@ -14,7 +14,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
 from bioeval.base.scalars import RATES_OF, VERIFICATION_SCALARS
-from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -219,6 +218,8 @@ def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
 
 
 def test_a_tally_alone_gives_bounds_that_hold():
+    from bioeval.studies.sites.tally import refine_tally
+
     scores = be.simulate(30, 6, random_state=5)
     rows = np.arange(scores.shape[0])
     parts = [scores.select(probes=rows[:70]), scores.select(probes=rows[70:])]

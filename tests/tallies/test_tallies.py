@@ -21,7 +21,6 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.scores import blocks
 from bioeval.scores.formats.archive import ArchiveWriter
-from bioeval.studies.sites.tally import refine_tally
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import CellCounter, ThresholdCounter
@@ -334,6 +333,8 @@ def test_a_block_at_a_time_is_the_whole(monkeypatch):
 @pytest.mark.parametrize("layout", ["square", "rectangular", "pairs"])
 @pytest.mark.cases(1)
 def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
+    from bioeval.studies.sites.tally import refine_tally
+
     rng = np.random.default_rng(9)
     d = rng.random((14, 14)).round(2)
     labels = rng.integers(0, 4, 14)
@@ -462,6 +463,8 @@ def test_a_tally_is_asked_for_a_task_by_name():
 
 
 def examples() -> dict[str, be.Tally]:
+    from bioeval.studies.sites.tally import refine_tally
+
     rng = np.random.default_rng(3)
     d = rng.random((6, 5)).astype(np.float32)
     d[0, 0], d[1, 1], d[2, 2] = INF, -INF, np.nan

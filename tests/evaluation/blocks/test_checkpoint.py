@@ -16,7 +16,6 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
-from bioeval.studies.sites.gallery_parts import best_mates
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.sweep import SweepWork
@@ -281,6 +280,8 @@ def test_options_that_hold_arrays_are_distinguished(tmp_path):
 
 @pytest.mark.slow
 def test_mates_of_another_gallery_are_refused(tmp_path):
+    from bioeval.studies.sites.gallery_parts import best_mates
+
     scores = population()
     values = np.array(scores.values)
     values[:, 1::2] /= 4
@@ -338,6 +339,8 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 def test_a_gallery_in_parts_goes_on_in_both_rounds(tmp_path, monkeypatch):
     """A checkpoint of other mates is refused, though these be as many, and as near."""
+    from bioeval.studies.sites.gallery_parts import best_mates
+
     scores, card = population(), be.protocol.load("course-all-vs-all")
     ranked = replace(card.closed_set, ties="stable")
     card = replace(card, verification=None, open_set=None, closed_set=ranked)

@@ -20,7 +20,6 @@ from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterExecutor
 from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.studies.sites.gallery_parts import best_mates
 from bioeval.tallies.sweep import SweepWork
 from tests.optional import optional_import
 
@@ -214,6 +213,8 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
 
 def union(scores, protocol, place):
     """Return the result of a gallery in two parts; `place` gives the arguments of each step."""
+    from bioeval.studies.sites.gallery_parts import best_mates
+
     odd = np.asarray(scores.gallery_labels) % 2
     parts = {x: scores.select(gallery=np.flatnonzero(odd == i)) for i, x in enumerate("ab")}
     mates = [

@@ -17,10 +17,6 @@ from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.compare.counts import unpaired_attempts
-from bioeval.studies.folds.intervals import PooledRates
-from bioeval.studies.groups.group_rates import _ByGroup
-from bioeval.studies.zoo import counts as subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
@@ -78,6 +74,8 @@ CALLS = {
 
 def in_blocks(monkeypatch):
     """Let blocks be of single rows, sums of three, and no attempts by group be listed."""
+    from bioeval.studies.zoo import counts as subject_sums
+
     monkeypatch.setattr("bioeval.studies.groups.groups.LISTED", 0)
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
@@ -121,6 +119,8 @@ def test_many_attempts_are_compared_on_thresholds_in_any_blocks(monkeypatch):
 
 
 def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkeypatch):
+    from bioeval.studies.compare.counts import unpaired_attempts
+
     in_blocks(monkeypatch)
     for engine in (None, BlockEngine(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
         with computed_by(engine):
@@ -131,6 +131,8 @@ def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkey
 @pytest.mark.parametrize("rows", [1, 5, 18])
 def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
     """Of each half of the subjects chunk by chunk, in the order of the rows; chunks by halves."""
+    from bioeval.studies.zoo import counts as subject_sums
+
     scores = systems()["float64"][0]
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", rows)
@@ -161,6 +163,9 @@ def attempts_of(scores):
 
 @pytest.mark.parametrize("system", ["float64", "interleaved", "holes"])
 def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system):
+    from bioeval.studies.folds.intervals import PooledRates
+    from bioeval.studies.groups.group_rates import _ByGroup
+
     scores = systems()[system][0]
     in_blocks(monkeypatch)
     weights = subject_weights(len(SIZES), 50, np.random.SeedSequence(1))

@@ -12,7 +12,6 @@ import bioeval as be
 from bioeval.protocol.fields import read_file
 from bioeval.scores.formats.files import decoded_lines
 from bioeval.scores.formats.text_table import open_text
-from bioeval.studies.tracking.inputs import NEEDED, read_rows
 
 ENDS = {
     "LF": ["\n"],
@@ -64,6 +63,8 @@ def test_matrices_and_labels(write, tmp_path):
 
 
 def test_records_tracks_and_cards(write):
+    from bioeval.studies.tracking.inputs import NEEDED, read_rows
+
     records = [f'{{"score": {i}, "genuine": {i % 2}}}' for i in range(4)]
     found = be.load(write("x.jsonl", records), kind="similarity")
     assert found.values.tolist() == [0, 1, 2, 3]

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import roc_curve
-from twins import gom_from_curves, one_thread  # noqa: F401
+from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.studies.reid.results import gom_from_curves
 
 CASES = (
     "distances_on_threshold_grid",

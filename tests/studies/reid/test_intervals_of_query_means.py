@@ -22,18 +22,6 @@ from bioeval.cli import main
 from bioeval.stats.bootstrap import open_limits, subject_weights
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.studies.reid.convention import convention_of
-from bioeval.studies.reid.jobs import GomJob, RetrievalJob
-from bioeval.studies.reid.results import (
-    GOM,
-    REID,
-    GomOptions,
-    ReidOptions,
-    gom_dataset,
-    gom_measures,
-    reid_dataset,
-    reid_measures,
-)
 
 REPLICATES = 7
 OPTIONS = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
@@ -99,6 +87,10 @@ def assert_percentiles(found, name, drawn, counted):
     st.sampled_from(("skip", "zero")),
 )
 def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
+    from bioeval.studies.reid.convention import convention_of
+    from bioeval.studies.reid.jobs import RetrievalJob
+    from bioeval.studies.reid.results import REID, ReidOptions, reid_dataset, reid_measures
+
     case, cameras = given_
     scores = scores_of(case, cameras)
     rules = convention_of(
@@ -141,6 +133,10 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
 @settings(max_examples=10)
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
+    from bioeval.studies.reid.convention import convention_of
+    from bioeval.studies.reid.jobs import GomJob
+    from bioeval.studies.reid.results import GOM, GomOptions, gom_dataset, gom_measures
+
     case, cameras = given_
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
