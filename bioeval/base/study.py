@@ -99,8 +99,7 @@ class View(Offer):
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
-@dataclass(repr=False, eq=False)
-class PageSection:
+class PageSection(Offer):
     """What a page says of a result of a study, besides its numbers.
 
     A table is a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A cell is a
@@ -113,7 +112,7 @@ class PageSection:
     joined: bool = False  # whether those of several systems are one table
     whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
     #: What has an image, by the dimension of rows.
-    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    images: Mapping[str, tuple[str, ...]] = _NONE
 
 
 #: What the core asks of studies, by name, and how it calls a study's function or class.
@@ -146,7 +145,7 @@ class Study(Offer):
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     #: Where results stand in a tree, by a variable that only they have.
-    nodes: Mapping[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, str] = _NONE
     sections: tuple[PageSection, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
     from bioeval.views.tables.markup import Form
 
+
 #: What is written as CSV: rows with the same keys, or columns of the same length.
 Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
@@ -371,7 +372,7 @@ class Output:
             if callable(drawn) and self.plots:
                 drawn(folder)
             elif drawn is not None and self.plots:
-                from bioeval.views.plots.save import save_all
+                from bioeval.views.plots.files import save_all
 
                 for one in drawn if isinstance(drawn, list) else [drawn]:
                     save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)

@@ -16,18 +16,10 @@ from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
 from bioeval.cli.study_command import rows_over
 from bioeval.results.support import KIND_DOUBT
-from bioeval.views.tables import (
-    CHOSEN,
-    alarms,
-    datasets,
-    has_chosen,
-    left_out,
-    report_ranks,
-    warnings,
-)
 from bioeval.views.tables.registry import table_of
+from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
 from bioeval.views.tables.sections import precision_of_queries
-from bioeval.views.tasks import has_folds
+from bioeval.views.tasks import datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:
@@ -165,7 +157,7 @@ class Evaluation:
         if formats:
             from bioeval.evaluation.plan import kept_by_studies, resolve_card
             from bioeval.evaluation.plotted_scores import plotted
-            from bioeval.views.plots.save import save_all
+            from bioeval.views.plots.files import save_all
 
             compared = self.scores
             if compared.layout != "top-k":  # those that the results are over

@@ -85,9 +85,8 @@ def checked(
     NoResultError
         If no task has a result.
     """
-    from bioeval.views.tables import datasets
     from bioeval.views.tables.sections import section
-    from bioeval.views.tasks import has_folds
+    from bioeval.views.tasks import datasets, has_folds
 
     found = dict(datasets(tree))
     if has_folds(tree):

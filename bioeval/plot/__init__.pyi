@@ -5,6 +5,7 @@ from bioeval.plot.of_scores import (
     save_all as save_all,
     score_distributions as score_distributions,
 )
+from bioeval.views.plots.files import save as save
 from bioeval.views.plots.ranks import (
     CmcDisplay as CmcDisplay,
     DirSurfaceDisplay as DirSurfaceDisplay,
@@ -21,7 +22,6 @@ from bioeval.views.plots.rates import (
     error_rates as error_rates,
     roc as roc,
 )
-from bioeval.views.plots.save import save as save
 from bioeval.views.plots.score_plots import (
     MatrixDisplay as MatrixDisplay,
     ScoreDistributionsDisplay as ScoreDistributionsDisplay,

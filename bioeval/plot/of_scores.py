@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bioeval.scores.matrix import Scores
-    from bioeval.views.plots.save import ImageFormat
+    from bioeval.views.plots.files import ImageFormat
     from bioeval.views.plots.score_plots import MatrixDisplay, ScoreDistributionsDisplay
 
 
@@ -138,6 +138,6 @@ def save_all(
     >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
     """
     from bioeval.evaluation.plotted_scores import plotted
-    from bioeval.views.plots import save as files
+    from bioeval.views.plots import files
 
     return files.save_all(tree, plotted(scores), directory, formats)

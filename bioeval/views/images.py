@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -25,12 +23,6 @@ _FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP", "JPEG2000")
 
 #: The metadata column of the files of images, unless another is named.
 COLUMN = "image"
-
-#: Why nothing can be shown, with what to do.
-NO_IMAGES = (
-    "the worst pairs name no images; give the scores a metadata column of image files, and name it "
-    'with images="COLUMN" and their folder with image_folder="FOLDER"'
-)
 
 
 class NoImageError(DataError):
@@ -83,6 +75,14 @@ class Images:
             )
         return [] if missing else names
 
+    def column_of_pairs(self, dataset: xr.Dataset) -> str:
+        """Return the column to show: as given, of shipped faces, or ``image`` if files exist."""
+        column = self.column or shipped_column(dataset)
+        own = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
+        if not column and any(Images("", self.folder).find(name) is not None for name in own):
+            return COLUMN
+        return column
+
     def remark(self) -> str:
         """Return one sentence on the names without a picture; empty where each has one."""
         if not self.missing:
@@ -114,47 +114,6 @@ class Images:
         return small
 
 
-# Pixels along the longer side of pictures that are stored without loss, and how others are.
-_SMALL, _JPEG = 64, {"quality": 82}
-
-
-@dataclass(frozen=True)
-class Thumbnail:
-    """A small picture: its data address and its name, or why there is none."""
-
-    source: str
-    text: str
-    right = False
-
-    @classmethod
-    def of(cls, images: Images, name: str) -> Thumbnail:
-        """Return the picture of a name: PNG of a small grey one, JPEG of others."""
-        picture = images.find(name)
-        if picture is None:
-            return cls("", f"{name}: no image; {images.missing[name]}")
-        raw = io.BytesIO()
-        small = picture.mode == "L" and max(picture.size) <= _SMALL
-        picture.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
-        data = base64.b64encode(raw.getvalue()).decode("ascii")
-        return cls(f"data:image/{'png' if small else 'jpeg'};base64,{data}", name)
-
-
-def pictures_of_templates(images: Images, names: Iterable[str]) -> dict[str, Thumbnail]:
-    """Return the pictures of templates by their names; none where no name stands for one.
-
-    Unless a column of image files is named, other names are passed over.
-    """
-    named = [*dict.fromkeys(filter(None, names))]
-    if not images.column:
-        named = [name for name in named if image_of(name) is not None]
-    tried = Images(images.column, images.folder)
-    found = {name: Thumbnail.of(tried, name) for name in named}
-    if not any(one.source for one in found.values()):
-        return {}
-    images.missing.update(tried.missing)
-    return found
-
-
 def _face(name: str) -> Image.Image | None:
     """Return a face that comes with bioeval; None for another name."""
     grey = image_of(name)
@@ -179,15 +138,6 @@ def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "galler
         if any(image_of(name) is not None for name in names):
             return column
     return ""
-
-
-def column_of_pairs(dataset: xr.Dataset, images: Images) -> str:
-    """Return the metadata column to show: with shipped faces, or ``image`` where files exist."""
-    shipped = shipped_column(dataset)
-    own = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
-    if not shipped and any(Images("", images.folder).find(name) is not None for name in own):
-        return COLUMN
-    return shipped
 
 
 def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:

@@ -172,9 +172,25 @@ class _Printable:
             yield part if part.control else part._replace(text=without_controls(part.text))
 
 
+class Shown:
+    """A result that is its table in print, and in a notebook."""
+
+    def _table(self) -> Any:
+        """Return what rich can print."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return as_text(self._table(), WIDTH)
+
+    def _repr_html_(self) -> str:
+        from bioeval.views.tables.html import as_html
+
+        return as_html(self._table())
+
+
 def as_text(table: Any, width: int) -> str:
     """Return a table as plain text."""
-    from bioeval.views.tables import plain
+    from bioeval.views.tables.layout import plain
 
     return str(table) if _is_lines(table) else plain(table, width)
 

@@ -11,7 +11,6 @@ import xarray as xr
 from bioeval.base.scalars import (
     ATTACK_RATES,
     AVERAGED,
-    COMPARED,
     OPEN_SET_EER,
     POINTS_OF,
     SEEN,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return the datasets of tasks, with equal single- and multi-template verification as one.
 
     They do where every subject has one template.
@@ -49,8 +48,8 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     return np.array_equal(attempts[:1], attempts[1:]) and single.equals(multi)
 
 
-#: Names of the operating points of each part by itself.
-POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))
+# Names of the operating points of each part by itself.
+_POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))
 
 # The others follow, in the order of the registry.
 _FIRST = (
@@ -75,6 +74,11 @@ class Averaged(NamedTuple):
     def name(self) -> str:
         """Name of its variable."""
         return f"{self.where}{self.scalar.name}"
+
+    @property
+    def at_own_threshold(self) -> bool:
+        """Whether each part has it at its own operating point."""
+        return self.scalar.name in _POINTS
 
     def summary(self, key: str) -> float:
         """Return a summary such as ``mean``; NaN without one."""
@@ -102,7 +106,7 @@ class Averaged(NamedTuple):
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
-    order = {name: i for i, name in enumerate((*_FIRST, *POINTS))}
+    order = {name: i for i, name in enumerate((*_FIRST, *_POINTS))}
     shown = [scalar for scalar in AVERAGED.values() if scalar.label]
     for scalar in sorted(shown, key=lambda scalar: order.get(scalar.name, len(order))):
         name = scalar.name
@@ -117,12 +121,6 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             if f"assured_{name}" in dataset:
                 label = with_unit(f"{scalar.label} assured", scalar)
                 yield Averaged(translate(label), scalar, at, dataset, "assured_")
-
-
-def compared_by(measure: str) -> Scalar:
-    """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
-    heads = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
-    return heads[max(filter(measure.startswith, heads), key=len)]
 
 
 def with_unit(label: str, scalar: Scalar) -> str:
@@ -161,8 +159,16 @@ def unit_of(attrs: Any) -> str:
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom")
 
 
-def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return the path and the dataset of each task, in the order of display and former names."""
+def datasets(
+    tree: xr.DataTree | xr.Dataset, once: bool = False
+) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the path and the dataset of each task, in the order of display and former names.
+
+    With `once`, equal single- and multi-template verification are one: see :func:`each_once`.
+    """
+    if once:
+        yield from each_once(dict(datasets(tree))).items()
+        return
     if isinstance(tree, xr.Dataset):
         yield "", former_names(tree)
         return

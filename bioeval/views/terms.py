@@ -50,9 +50,12 @@ def words_of(dataset: xr.Dataset) -> str:
     return str(dataset.attrs.get("terms", "lecture"))
 
 
-def term_translator(dataset: xr.Dataset) -> TermTranslator:
-    """Return the translator of texts about a dataset, by its task and the terms of its views."""
-    return TermTranslator(words_of(dataset), _task_of(dataset))
+def term_translator(dataset: xr.Dataset, task: str | None = None) -> TermTranslator:
+    """Return the translator of texts about a dataset, by the terms of its views and its task.
+
+    Another `task` is one of :class:`TermTranslator`.
+    """
+    return TermTranslator(words_of(dataset), _task_of(dataset) if task is None else task)
 
 
 def _task_of(dataset: xr.Dataset) -> str:
@@ -89,11 +92,29 @@ class TermTranslator:
         found = _OF_IDENTIFICATION.search(text)
         return self.task or ("identification" if found else "verification")
 
+    def like(self, text: str) -> TermTranslator:
+        """Return the translator of texts whose rates are of the same task as those of a text."""
+        return TermTranslator(self.words, self.task_of(text))
+
     def other(self, *rates: str) -> str:
         """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
         if self.words == "iso":
             return f"lecture: {' and '.join(rate.upper() for rate in rates)}"
         return f"ISO: {' and '.join(_RATES[self.task][rate].iso for rate in rates)}"
+
+    def others(self, shown: Mapping[str, Iterable[str]]) -> str:
+        """Return in words the other vocabulary's term for each rate of each task."""
+        parts: list[str] = []
+        lecture = self.words == "lecture"
+        for task, names in shown.items():
+            pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
+            pairs = [pair if lecture else pair[::-1] for pair in pairs]
+            if said := ", ".join(f"{one} is {other}" for one, other in pairs):
+                parts.append(f"of identification, {said}" if parts else said)
+        if not parts:
+            return ""
+        who = f"in {STANDARD}, " if lecture else f"{STANDARD}; in the biometrics lecture, "
+        return who + "; ".join(parts)
 
 
 def _as_begun(text: str, like: str) -> str:
@@ -142,21 +163,7 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
         if "dir" in there:
             there.discard("frr" if "fold" not in dataset.dims else "")
         shown[_task_of(dataset)] += there
-    return written(shown, words)
-
-
-def written(shown: Mapping[str, Iterable[str]], words: str = "lecture") -> str:
-    """Return in words the other vocabulary's term for each rate of each task."""
-    parts: list[str] = []
-    for task, names in shown.items():
-        pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
-        pairs = [pair if words == "lecture" else pair[::-1] for pair in pairs]
-        if said := ", ".join(f"{one} is {other}" for one, other in pairs):
-            parts.append(f"of identification, {said}" if parts else said)
-    if not parts:
-        return ""
-    who = f"in {STANDARD}, " if words == "lecture" else f"{STANDARD}; in the biometrics lecture, "
-    return who + "; ".join(parts)
+    return TermTranslator(words).others(shown)
 
 
 def interval_method(attrs: Mapping[str, Any]) -> str:

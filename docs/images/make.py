@@ -159,7 +159,7 @@ def claims(path: Path) -> None:
         low, high = np.transpose([np.quantile(each, [0.025, 0.975]) for each in values[name]])
         marker = "osD"[i]
         ax.errorbar(
-            x, middle, [middle - low, high - middle], color=look.colour(i), marker=marker,
+            x, middle, [middle - low, high - middle], color=look.colour_of(i), marker=marker,
             linestyle=look.dash(i), linewidth=1.6, capsize=4, label=words,
         )  # fmt: skip
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
@@ -249,7 +249,7 @@ def how_it_counts(path: Path) -> None:
     genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
     impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
     counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
-    blue, orange = look.colour(look.GENUINE), look.colour(look.IMPOSTOR)
+    blue, orange = look.colour_of(look.GENUINE), look.colour_of(look.IMPOSTOR)
     _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True)
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
@@ -297,7 +297,7 @@ def benchmarks(path: Path) -> None:
     for i, name in enumerate(names):
         points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
         ax.loglog(
-            *zip(*points, strict=True), color=look.colour(i), linestyle=look.dash(i),
+            *zip(*points, strict=True), color=look.colour_of(i), linestyle=look.dash(i),
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
     look.labelled(ax, "Comparisons", "Processor time, seconds")

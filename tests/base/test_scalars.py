@@ -17,7 +17,7 @@ from bioeval.base.scalars import (
     rates_of,
 )
 from bioeval.results.query_means import QueryMean
-from bioeval.views.tasks import compared_by
+from bioeval.studies.compare.tables import compared_by
 
 FIRST_RANK = MeanOverQueries(
     "mean rank of the first match", name="mean_first_rank", label="mean first rank",

@@ -24,7 +24,7 @@ from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.views.tables import plain
+from bioeval.views.tables.layout import plain
 
 TINY = {
     "size": 60,

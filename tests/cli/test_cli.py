@@ -1163,7 +1163,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.stats.options import BANDS
     from bioeval.tallies.identification_job import RANK_UNITS
     from bioeval.tallies.verification_job import TEMPLATES
-    from bioeval.views.plots.save import FORMATS
+    from bioeval.views.plots.files import FORMATS
     from bioeval.views.terms import TERMS
 
     named = [p for p in command.params if hasattr(p.type, "choices")]

@@ -486,7 +486,7 @@ def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
 
 @pytest.mark.slow
 def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
-    genuine, impostor = (look.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
+    genuine, impostor = (look.colour_of(x) for x in (look.GENUINE, look.IMPOSTOR))
     rates = plot.error_rates(single).lines_
     ratios = be.calibration(be.Calibrator().fit_transform(scores))
     tippett = plot.tippett(ratios).lines_

@@ -14,9 +14,10 @@ from rich.console import Console
 import bioeval as be
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables import ResultTable, datasets
 from bioeval.views.tables.layout import fvc_name
+from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.sections import fusion_in_words
+from bioeval.views.tasks import datasets
 from bioeval.views.terms import in_terms
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]

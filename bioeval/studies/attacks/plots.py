@@ -13,29 +13,18 @@ from matplotlib.image import AxesImage
 
 from bioeval.base import counted
 from bioeval.results import Histogram, ScoreHistograms, histograms_between
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import threshold_line
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    HUES,
     Curve,
     CurvesDisplay,
     CurveSpec,
+    DetDisplay,
     OneResultDisplay,
-    curve_of,
-    thinned,
-)
-from bioeval.views.plots.rates import DetDisplay
-from bioeval.views.plots.score_plots import ScoreDistributionsDisplay
-from bioeval.views.plots.systems import (
+    ScoreDistributionsDisplay,
     System,
     as_plot_text,
-    joined,
-    kind_of,
-    of_each,
+    curve_of,
     pick,
-    pick_one,
-    scalar,
-    steps_of,
-    threshold_label,
 )
 
 
@@ -54,10 +43,10 @@ class AttackDetDisplay(DetDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
-        system = pick_one(data, cls.spec.plot)
+        (system,) = pick(data, cls.spec.plot, single=True)
         shown = [replace(system, name="zero-effort impostors"), *_species(system)]
         return cls(
-            replace(curve_of(one, "far", "frr", one.name), hue=look.IMPOSTOR + i, dash=i)
+            replace(curve_of(one, "far", "frr", one.name), hue=HUES["far"] + i, dash=i)
             for i, one in enumerate(shown)
         )
 
@@ -134,8 +123,9 @@ def _of_classes(ds: xr.Dataset) -> str:
 def _chosen(ds: xr.Dataset) -> tuple[float, str]:
     """Return the threshold to mark, and what it is: the one used, else that of the EER."""
     if "threshold_used" in ds:
-        return scalar(ds, "threshold_used"), f"threshold {scalar(ds, 'threshold_used'):.4g}"
-    return scalar(ds, "eer_threshold"), f"EER at {scalar(ds, 'eer_threshold'):.4g}"
+        return float(ds["threshold_used"]), f"threshold {float(ds['threshold_used']):.4g}"
+    at = float(ds.get("eer_threshold", np.nan))
+    return at, f"EER at {at:.4g}"
 
 
 class SpeciesDisplay(CurvesDisplay):
@@ -158,30 +148,23 @@ class SpeciesDisplay(CurvesDisplay):
     def _curves(cls, system: System) -> Iterator[Curve]:
         """Yield the rates of bona fide presentations, and the one of each species."""
         for y, word in cls.spec.lines.items():
-            curve = curve_of(system, "threshold", y, joined(system.name, word))
-            yield replace(curve, hue=look.HUES[y])
+            curve = curve_of(system, "threshold", y, system.named(word))
+            yield replace(curve, hue=HUES[y])
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
-            name = joined(system.name, as_plot_text(species))
+            name = system.named(as_plot_text(species))
             one = replace(system, dataset=ds.isel(species=i, drop=True))
             curve = curve_of(one, "threshold", cls._rate, name)
             why = cls._lacking if curve.why_not else ""
-            yield replace(curve, system=system, why_not=why, hue=look.ATTACK + i)
+            yield replace(curve, system=system, why_not=why, hue=HUES["iapar_pooled"] + i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
-        kind = kind_of(self.systems, self.spec.plot)
-        ax = self._start(ax, name)
-        for curve in self.defined:
-            shown = np.isfinite(curve.x)
-            line = {"drawstyle": steps_of(kind), **style}
-            self._line(curve, *thinned(curve.x[shown], curve.y[shown]), line, False)
-            self._band(curve, shown)
-        ax.set_ylim(-0.015, 1.015)
+        label = self._over_thresholds(ax, name, style)
         at, text = _chosen(self.systems[0].dataset)
         marked = len(self.systems) == 1 and np.isfinite(at)
-        others = [threshold_line(ax, at, text)] if marked else []
-        return self._finish(x_label=threshold_label(kind), others=others)
+        others = [self._threshold_line(at, text)] if marked else []
+        return self._finish(x_label=label, others=others)
 
 
 class IaparDisplay(SpeciesDisplay):
@@ -190,7 +173,7 @@ class IaparDisplay(SpeciesDisplay):
     spec = CurveSpec(
         "iapar", "IAPAR by species", "threshold", {"far": "FAR", "frr": "FRR"},
         y_label="Error rate", terms=("", ("far", "frr")),
-        over=lambda systems: of_each(systems, _of_classes), by_itself="threshold",
+        over_each=_of_classes, by_itself="threshold", marked=False,
     )  # fmt: skip
     _rate, _lacking = "iapar_of_species", "no attempt"
 
@@ -245,6 +228,7 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
     _off = "infinite, or outside all thresholds of the result"
+    _over_each = staticmethod(_of_classes)
 
     def __init__(self, system: System):
         ds = system.dataset
@@ -257,7 +241,7 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the counts of one result between its thresholds."""
-        return cls(pick_one(data, cls._plot))
+        return cls(*pick(data, cls._plot, single=True))
 
     @property
     def classes(self) -> dict[str, dict[str, Histogram]]:
@@ -274,9 +258,6 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
         """Draw the histograms and the threshold. See :func:`attack_scores`."""
         at, text = _chosen(self.systems[0].dataset)
         return super().plot(ax, name=name, thresholds={text: at}, log=log, **style)
-
-    def _over(self) -> list[str]:
-        return of_each(self.systems, _of_classes)
 
 
 def attack_scores(
@@ -319,15 +300,11 @@ def attack_scores(
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
 
-def _over(systems: Sequence[System]) -> list[str]:
-    """Return the presentations behind the rates, one line for each system that differs."""
-    return of_each(
-        systems,
-        lambda ds: (
-            f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
-            f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
-            f"{ds.sizes['species']} species"
-        ),
+def _presentations(ds: xr.Dataset) -> str:
+    return (
+        f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
+        f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
+        f"{ds.sizes['species']} species"
     )
 
 
@@ -336,7 +313,8 @@ class PadDetDisplay(DetDisplay):
 
     spec = CurveSpec(
         "pad_det", "DET", "apcer", {"bpcer": ""}, "APCER, the largest over the species (%)",
-        "BPCER (%)", size=look.SQUARE, at=0.5, over=_over, by_itself="threshold",
+        "BPCER (%)", size=DetDisplay.spec.size, at=0.5, over_each=_presentations,
+        by_itself="threshold",
     )  # fmt: skip
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
@@ -385,7 +363,7 @@ class ApcerDisplay(SpeciesDisplay):
 
     spec = CurveSpec(
         "apcer", "APCER by species", "threshold", {"bpcer": "BPCER"}, y_label="Error rate",
-        over=_over, marked=False, by_itself="threshold",
+        over_each=_presentations, marked=False, by_itself="threshold",
     )  # fmt: skip
     _rate, _lacking = "apcer_of_species", "no response"
 
@@ -422,6 +400,10 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     return ApcerDisplay.from_results(data).plot(ax, **style)
 
 
+# Most cells that hold a number.
+_NUMBERED = 1600
+
+
 class AttackPotentialDisplay(OneResultDisplay):
     """Morphing attack potential as a heat map.
 
@@ -445,19 +427,16 @@ class AttackPotentialDisplay(OneResultDisplay):
         ax.grid(False)
         given = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
         self.image_ = ax.imshow(self.potential, **given)
-        if rows * columns <= look.FEW_POINTS**2:
-            for (i, j), rate in np.ndenumerate(self.potential):
-                ground = self.image_.cmap(self.image_.norm(rate))
-                look.in_cell(ax, (j, i), look.measured(rate) if rate else "0", ground)
+        if rows * columns <= _NUMBERED:
+            grounds = self.image_.to_rgba(self.potential)
+            self._rates_in_cells(ax, self.potential, grounds, np.zeros((rows, columns), bool))
         for axis, dim in ((ax.xaxis, "systems"), (ax.yaxis, "attempts")):
             labels = self._dataset[dim].values
             places = np.arange(0, len(labels), -(-len(labels) // 20))
             axis.set_ticks(places, [str(labels[i]) for i in places])
         over = f"proportion of {counted(int(self._dataset['morphs']), 'morphs')}"
         self._titled("Morphing attack potential", name, [over])
-        look.labelled(
-            ax, "Systems that accept, at least", "Attempts of every contributor, at least"
-        )
+        self._labelled("Systems that accept, at least", "Attempts of every contributor, at least")
         return self
 
 

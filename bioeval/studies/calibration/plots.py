@@ -10,10 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.studies.calibration.calibrator import check_prior
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec
-from bioeval.views.plots.systems import System, pick
+from bioeval.views.plots import RULE, Curve, CurvesDisplay, CurveSpec, Labelled, System, pick
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 
@@ -23,7 +20,7 @@ class ReliabilityDisplay(CurvesDisplay):
 
     spec = CurveSpec(
         "reliability", "Reliability", x_label="Probability of a genuine attempt, as claimed",
-        y_label="Probability observed, by isotonic regression", size=look.SQUARE,
+        y_label="Probability observed, by isotonic regression", size=(5.8, 6.0),
     )  # fmt: skip
 
     def __init__(self, systems: Sequence[System]):
@@ -44,8 +41,7 @@ class ReliabilityDisplay(CurvesDisplay):
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name)
         self._lines(style)
-        ends = np.array([0.0, 1.0])
-        diagonal = self._reference(ends, ends)
+        diagonal = self._diagonal()
         ax.set(**self.spec.limits(self))
         ax.set_aspect("equal")
         said = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
@@ -125,7 +121,7 @@ class TippettDisplay(CurvesDisplay):
         for curve in self.defined:
             x = curve.x / math.log(10)
             self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
-        ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        ax.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
@@ -174,7 +170,7 @@ def _prior_alone(display: CurvesDisplay) -> Labelled:
     reference = display.systems[0].dataset["reference_ece"]
     x, y = reference["prior_log_odds"].values, reference.values
     alone = display._reference(x, y, linewidth=1.0)
-    display.ax_.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+    display.ax_.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
     return alone
 
 

@@ -95,7 +95,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     others = [check(options, data) for check in hooks("data_checks")]
     other = next((x for x in others if x.fits), None)
     with StudyCommand(data, options, reads=other is None) as run:
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.tables import table_of
 
         if other is not None:
             run.stages("looking")

@@ -192,8 +192,8 @@ def command(
         readings = run.reading, run.reading_of(b, **changed)
         from bioeval.studies.compare.compare import compare
         from bioeval.tallies import FAR_TARGETS
-        from bioeval.views.tables.registry import table_of
-        from bioeval.views.terms import in_terms
+        from bioeval.views import in_terms
+        from bioeval.views.tables import table_of
 
         options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
         if options["protocol"] is not None:

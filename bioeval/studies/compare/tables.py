@@ -11,14 +11,21 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from bioeval.base import POINTS_OF, counted
+from bioeval.base.scalars import COMPARED, Scalar
 from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
-from bioeval.results.words import p_value
+from bioeval.results.words import NOT_DEFINED, p_value
 from bioeval.tallies import per_cent
-from bioeval.views.tables import warnings, with_joined_targets
-from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, mean_text, plain_table, warned
-from bioeval.views.tables.sections import fusion_in_words
-from bioeval.views.tasks import averaged, compared_by
-from bioeval.views.terms import TermTranslator, term_translator, words_of, written
+from bioeval.views import averaged, term_translator
+from bioeval.views.tables import (
+    fusion_in_words,
+    grid,
+    indented,
+    mean_text,
+    plain_table,
+    warned,
+    warnings,
+    with_joined_targets,
+)
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
 _LEAST_VERDICT = 26
@@ -47,7 +54,7 @@ class ComparisonTable:
 
     def __init__(self, dataset: xr.Dataset, reword: Callable[[str], str] = str):
         self.dataset, self._reword = dataset, reword
-        self._translate = TermTranslator(words_of(dataset))
+        self._translate = term_translator(dataset, "")
         self._searched = "convention" in dataset.attrs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -103,7 +110,7 @@ class ComparisonTable:
             "; ".join([*tasks, self._translate("DIR at rank 1")][: len(tasks) + identifies]),
         )
         shown = {"verification": ("far", "frr"), "identification": ("far", "dir") * identifies}
-        yield "Terms", written(shown, self._translate.words)
+        yield "Terms", self._translate.others(shown)
 
     def _rows(self) -> Iterator[_Row]:
         ds = self.dataset
@@ -117,7 +124,7 @@ class ComparisonTable:
                 )
             )  # fmt: skip
             width = high - low
-            translate = TermTranslator(self._translate.words, self._translate.task_of(measure))
+            translate = self._translate.like(measure)
             limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
             yield _Row(
                 (
@@ -129,6 +136,12 @@ class ComparisonTable:
                 translate(verdicts[i]),
                 any(ds[x].values[i] for x in ("better", "not_worse") if x in ds),
             )
+
+
+def compared_by(measure: str) -> Scalar:
+    """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
+    heads = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
+    return heads[max(filter(measure.startswith, heads), key=len)]
 
 
 def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
@@ -170,7 +183,7 @@ def caption(dataset: xr.Dataset) -> str:
         f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
         f"resampled together by subject ({int(attrs['replicates']):,} replicates"
     )
-    said += TermTranslator(words_of(dataset))(f"{jackknifed} by the jackknife).")
+    said += term_translator(dataset, "")(f"{jackknifed} by the jackknife).")
     said += f" Better: {_BETTER[str(attrs['adjust'])]}."
     if "margin" in dataset:
         said += f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."

@@ -7,8 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from bioeval.views.plots.display import CurvesDisplay, CurveSpec, up_to_highest
-from bioeval.views.plots.systems import System
+from bioeval.views.plots import CurvesDisplay, CurveSpec, System
 
 
 class EpcDisplay(CurvesDisplay):
@@ -17,7 +16,7 @@ class EpcDisplay(CurvesDisplay):
     spec = CurveSpec(
         "epc", "EPC", "alpha", {"hter": ""}, "Weight of FAR, alpha (that of FRR: 1 - alpha)",
         "Half total error rate on the test set, HTER", terms=(("far", "frr"), ""), marked=False,
-        limits=up_to_highest, details=lambda _: [
+        limits=CurvesDisplay.up_to_highest, details=lambda _: [
             "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
         ],
     )  # fmt: skip
@@ -82,7 +81,7 @@ class EpscDisplay(CurvesDisplay):
         "epsc", "EPSC", "omega",
         {"hter_w": "HTER_w", "iapar_pooled": "IAPAR"},
         "Weight of attacks among the negatives, omega", "Error rate on the test set",
-        marked=False, limits=up_to_highest, by_itself="omega", details=_criterion,
+        marked=False, limits=CurvesDisplay.up_to_highest, by_itself="omega", details=_criterion,
     )  # fmt: skip
 
 

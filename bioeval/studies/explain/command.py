@@ -105,7 +105,7 @@ def command(
             raise click.UsageError("--report is of one row: give --probe N")
         protocol = card(protocol)
         from bioeval.studies.explain.explain import explain, step_by_step
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.tables import table_of
 
         scores = run.read(mates=False)
         run.stages("explaining")
@@ -120,7 +120,7 @@ def command(
                 from matplotlib.figure import Figure
 
                 from bioeval.studies.explain.plots import RowWalkDisplay
-                from bioeval.views.plots.save import save
+                from bioeval.views.plots import save
 
                 save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
             run.output.write_page(row, [data, run.reading.get("labels")], run.stages)

@@ -60,6 +60,7 @@ from bioeval.studies.explain.results import (
 )
 from bioeval.tallies import IdentificationJob, Rule, VerificationJob, run_jobs, to_user
 from bioeval.tallies.counts import role_of
+from bioeval.views import Shown
 
 if TYPE_CHECKING:
     from bioeval.studies.explain.plots import RowWalkDisplay
@@ -540,23 +541,21 @@ MOST_ROWS, MOST_CELLS = 100, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation(RowExplanation):
+class Explanation(Shown, RowExplanation):
     """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
 
-    def __str__(self) -> str:
+    def _table(self) -> Any:
         from bioeval.studies.explain.tables import ExplanationTable
-        from bioeval.views.tables import plain
 
-        return plain(ExplanationTable(self), 100)
+        return ExplanationTable(self)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
     def _repr_html_(self) -> str:
-        from bioeval.studies.explain.tables import ExplanationTable, strip_of
-        from bioeval.views.tables.html import as_html
+        from bioeval.studies.explain.tables import strip_of
 
-        return f"{strip_of(self)}{as_html(ExplanationTable(self))}"
+        return f"{strip_of(self)}{super()._repr_html_()}"
 
     def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
         """Draw the row; see :func:`bioeval.plot.row_walk`."""
@@ -566,23 +565,16 @@ class Explanation(RowExplanation):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Steps(StepByStep):
+class Steps(Shown, StepByStep):
     """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
 
-    def __str__(self) -> str:
+    def _table(self) -> Any:
         from bioeval.studies.explain.tables import StepsTable
-        from bioeval.views.tables import plain
 
-        return plain(StepsTable(self), 100)
+        return StepsTable(self)
 
     def __repr__(self) -> str:
         return f"<Steps of {len(self.walks)} probes; print shows them>"
-
-    def _repr_html_(self) -> str:
-        from bioeval.studies.explain.tables import StepsTable
-        from bioeval.views.tables.html import as_html
-
-        return as_html(StepsTable(self))
 
 
 def explain(

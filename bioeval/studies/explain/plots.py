@@ -17,19 +17,29 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from bioeval.base import larger_is_closer, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
-from bioeval.studies.explain.tables import ShownList, lists_of, templates_of
-from bioeval.views.images import Images, pictures_of_templates
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.systems import as_plot_text, score_label, without_formula
-from bioeval.views.tables.layout import score as score_text
+from bioeval.studies.explain.tables import ShownList, lists_of, score_text, templates_of
+from bioeval.studies.explain.thumbnails import pictures_of_templates
+from bioeval.views import Images
+from bioeval.views.plots import (
+    QUIET,
+    RULE,
+    TEXT,
+    Display,
+    as_plot_text,
+    colour_of,
+    ink,
+    score_label,
+)
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {
-    GENUINE: (look.PALETTE[0], "o", True),
-    IMPOSTOR: (look.PALETTE[1], "s", False),
-    LEFT_OUT: (look.RULE, "x", True),
+    GENUINE: (colour_of(0), "o", True),
+    IMPOSTOR: (colour_of(1), "s", False),
+    LEFT_OUT: (RULE, "x", True),
 }
+
+
+_BAR = "#e8e8e8"  # of the lines from the edge to the scores
 
 
 # Inches of a line of a list, of one with a picture, and of a head with the words around it.
@@ -90,9 +100,7 @@ class RowWalkDisplay(Display):
         if len(high) > 1 and place is not None:
             parts = place.subgridspec(len(high), 1, height_ratios=high)
             first.set_subplotspec(parts[0])
-            self.axes_ += [
-                look.axes_for(self.figure_.add_subplot(parts[k])) for k in range(1, len(high))
-            ]
+            self.axes_ += [self._more_axes(parts[k]) for k in range(1, len(high))]
         title = f"{name}: {self.walk.title}" if name else self.walk.title
         for k, (axes, shown) in enumerate(zip(self.axes_, self.lists, strict=False)):
             what = "subjects" if shown.unit == "subject" else "templates"
@@ -100,7 +108,7 @@ class RowWalkDisplay(Display):
                 what = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
             heading = f"{as_plot_text(title)}: list of {what}" if k == 0 else f"List of {what}"
             rows = max(head.count(",") + 1 for head in shown.heads)
-            look.titled(axes, heading, self._over() if k == 0 else (), gap=12.0 * rows)
+            self._titled(heading, None, self._over() if k == 0 else (), axes, 12.0 * rows)
             self._draw(axes, shown, style)
         self._face(first, self.walk.name, 1, "axes fraction", (-_LARGE / 2 - 6, 34), _LARGE)
         return self
@@ -150,18 +158,18 @@ class RowWalkDisplay(Display):
             if line.score is None:
                 ax.text(
                     0.5, y, "⋮", transform=ax.get_yaxis_transform(), ha="center", va="center",
-                    color=look.QUIET,
+                    color=QUIET,
                 )  # fmt: skip
                 continue
             score = min(max(line.score, left), right)
             if math.isnan(line.score):
                 score = left if larger_is_closer(self.walk.kind) else right
             if not math.isfinite(line.score):
-                look.note(
-                    ax, score_text(line.score), (score, y), (-8 if score == right else 8, 0),
+                self._note(
+                    score_text(line.score), (score, y), (-8 if score == right else 8, 0), ax,
                     xycoords="data", ha="right" if score == right else "left", va="center",
                 )  # fmt: skip
-            ax.hlines(y, left, score, color=look.GRID, linewidth=1.0, zorder=1)
+            ax.hlines(y, left, score, color=_BAR, linewidth=1.0, zorder=1)
             ax.plot(
                 [score], [y], marker=marker, markersize=6.5, linestyle="", zorder=3,
                 clip_on=False, **{"color": colour, "markerfacecolor": colour if filled else "white",
@@ -169,14 +177,14 @@ class RowWalkDisplay(Display):
             )  # fmt: skip
         self._threshold(ax, shown, threshold)
         self._words(ax, shown)
-        look.labelled(ax, score_label(self.walk.kind), "")
+        self._labelled(score_label(self.walk.kind), "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
         below = [*shown.left_out]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
-            look.note(
-                ax, "\n".join(row for text in below for row in _wrapped(text)), (0, 0), (0, -36),
+            self._note(
+                "\n".join(row for text in below for row in _wrapped(text)), (0, 0), (0, -36), ax,
                 xycoords="axes fraction", va="top", annotation_clip=False,
             )  # fmt: skip
 
@@ -205,7 +213,7 @@ class RowWalkDisplay(Display):
         for y, (label, line) in enumerate(
             zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
         ):
-            label.set_color(look.ink(_ROLES[line.role][0]))
+            label.set_color(ink(_ROLES[line.role][0]))
             if line.number == 1:
                 self._face(ax, line.template, y, "data", (-_SMALL / 2 - 4, 0), _SMALL)
 
@@ -214,17 +222,17 @@ class RowWalkDisplay(Display):
         if threshold is None or shown.tasks[0].task == "reid":
             return
         y = (shown.accepted or 0) + 0.5
-        ax.axhline(y, color=look.TEXT, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
+        ax.axhline(y, color=TEXT, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
             at = ax.get_xlim()[int(larger_is_closer(self.walk.kind) != (threshold > 0))]
         else:
-            ax.axvline(threshold, color=look.TEXT, linewidth=1.0, linestyle="-", zorder=2)
+            ax.axvline(threshold, color=TEXT, linewidth=1.0, linestyle="-", zorder=2)
         # Of an ordered list, these two corners beside the threshold hold no score.
         side = -1 if larger_is_closer(self.walk.kind) else 1
         for word, way in (("accepted", 1), ("rejected", -1)):
-            look.note(
-                ax, word, (at, y), (4 * side * way, 2 * way), xycoords="data",
+            self._note(
+                word, (at, y), (4 * side * way, 2 * way), ax, xycoords="data",
                 ha="left" if side * way > 0 else "right", va="bottom" if way > 0 else "top",
                 annotation_clip=False,
             )  # fmt: skip
@@ -234,12 +242,12 @@ class RowWalkDisplay(Display):
         given: dict[str, Any] = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
         for head, texts, at in _columns(shown):
             rows = head.replace(", ", "\n")
-            look.note(ax, rows, (1, 1), (at, 4), xycoords="axes fraction", va="bottom", **given)
+            self._note(rows, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
             for y, (text, line) in enumerate(zip(texts, shown.lines, strict=True), start=1):
                 quiet = text in ("-", "left out") or not head
-                look.note(
-                    ax, without_formula(text), (1, y), (at, 0), xycoords=("axes fraction", "data"),
-                    color=look.QUIET if quiet else look.ink(_ROLES[line.role][0]), va="center",
+                self._note(
+                    text, (1, y), (at, 0), ax, xycoords=("axes fraction", "data"),
+                    color=QUIET if quiet else ink(_ROLES[line.role][0]), va="center",
                     **given,
                 )  # fmt: skip
 
@@ -286,7 +294,7 @@ def _extra(shown: ShownList) -> float:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(without_formula(text), 105)
+    return textwrap.wrap(text, 105)
 
 
 def row_walk(

@@ -42,8 +42,7 @@ from bioeval.studies.explain.results import (
     quotients,
     total,
 )
-from bioeval.views.tables import layout as numbers
-from bioeval.views.tables.layout import grid, indented, plain_table
+from bioeval.views.tables import grid, indented, plain_table
 
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
 LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
@@ -327,7 +326,8 @@ def strip_of(explained: RowExplanation) -> str:
 
     Empty where the templates are none of the faces that come with bioeval.
     """
-    from bioeval.views.images import Images, pictures_of_templates
+    from bioeval.studies.explain.thumbnails import pictures_of_templates
+    from bioeval.views import Images
 
     first = next(iter(lists_of(explained)), None)
     lines = [] if first is None else [line for line in first.lines if line.number == 1]
@@ -341,6 +341,11 @@ def strip_of(explained: RowExplanation) -> str:
         for name, said in named
         if name in found
     )
+
+
+def score_text(value: float) -> str:
+    """Return a score with six digits."""
+    return "NaN" if math.isnan(value) else threshold_text(float(value))
 
 
 def acceptance(kind: str) -> str:
@@ -411,7 +416,7 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
         cut(k)
         some = [line.cells[i] for i in tasks]
         cells = [Text(cell, "dim" if cell in ("-", "left out") else "") for cell in some]
-        score = "" if line.score is None else numbers.score(line.score)
+        score = "" if line.score is None else score_text(line.score)
         names = line.place, line.template, line.subject, score, line.role_text
         reason = [line.reason] if alone else []
         table.add_row(*names, *cells, *reason, style=_STYLES.get(line.role))

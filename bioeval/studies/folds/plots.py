@@ -10,19 +10,25 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import KeyBelow
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
-from bioeval.views.plots.systems import (
+from bioeval.views import Averaged, averaged, unit_of
+from bioeval.views.plots import (
+    QUIET,
+    RULE,
+    SMALL_SIZE,
+    TEXT,
+    Curve,
+    CurvesDisplay,
+    CurveSpec,
+    OneResultDisplay,
     System,
     as_plot_text,
-    kind_of,
+    colour_of,
+    percent,
     pick,
-    steps_of,
-    threshold_label,
+    rank_axis,
+    ranks_shown,
+    rate_limits,
 )
-from bioeval.views.tasks import Averaged, averaged, unit_of
-from bioeval.views.terms import term_translator
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -60,14 +66,14 @@ class FoldsDisplay(OneResultDisplay):
         v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
         known = np.isfinite(self.far) & np.isfinite(self.frr)
         if not known.any():
-            look.empty(ax, ["No fold has attempts of both classes"])
+            self._empty("No fold has attempts of both classes")
         title, tested, chosen, lines = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(ds.attrs)}"
-        self._point(v, middle, "{}", tested, fmt="o", color=look.colour(0), zorder=4)
+        self._point(v, middle, "{}", tested, fmt="o", color=colour_of(0), zorder=4)
         self._point(
             v, self._optimistic, self._optimistic.removesuffix("_mean"), chosen, fmt="D",
-            color=look.colour(1), linewidth=1.0, capsize=0, markerfacecolor="white",
+            color=colour_of(1), linewidth=1.0, capsize=0, markerfacecolor="white",
             markeredgewidth=1.6, zorder=5,
         )  # fmt: skip
         ax.margins(0.06)
@@ -75,12 +81,12 @@ class FoldsDisplay(OneResultDisplay):
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
-            look.percent_axis(axis)
-        translate = term_translator(ds)
+            axis.set_major_formatter(percent)
+        translate = self._translate
         names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
-        look.labelled(ax, *names, translate.other("far"), translate.other("frr"))
+        self._labelled(*names, translate.other("far"), translate.other("frr"))
         self._titled(title, name, map(translate, lines))
-        KeyBelow(ax)
+        self._key_below()
         return self
 
     def _point(
@@ -102,7 +108,7 @@ class FoldsDisplay(OneResultDisplay):
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        given = {"color": look.RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
+        given = {"color": RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
         given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
         size = given.pop("markersize")
         unit = unit_of(self._dataset.attrs)
@@ -122,13 +128,13 @@ class FoldsDisplay(OneResultDisplay):
         if name != "far" or not value:
             return
         target = float(value)
-        self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        self.ax_.axvline(target, color=TEXT, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
         right = share > 0.8
-        look.note(
-            self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+        self._note(
+            f"target {percent(target)}", (target, 1), (-4 if right else 4, -3),
             va="top", ha="right" if right else "left",
         )  # fmt: skip
 
@@ -138,7 +144,7 @@ class FoldsDisplay(OneResultDisplay):
         given = attrs["chosen_on"] == "given"
         number = int(np.isfinite(self._dataset["threshold"]).sum())
         return (
-            look.sentence(str(attrs["task"])),
+            str(attrs["task"]),
             f"test parts, {_estimate(attrs)}",
             "training parts, mean" + ("" if given else " (optimistic)"),
             [
@@ -240,7 +246,7 @@ class RepeatedDisplay(CurvesDisplay):
     """
 
     bands: dict[str, Band]
-    spec = CurveSpec("repeated", "Mean", over=_of_partitions)
+    spec = CurveSpec("repeated", "Mean", over=_of_partitions, marked=False)
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -270,35 +276,28 @@ class RepeatedDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`repeated`."""
-        ax = self._start(ax, name)
         first = self.systems[0].dataset
-        ranks = "threshold" not in first.dims
-        kind = "" if ranks else kind_of(self.systems, "repeated")
-        steps = steps_of(kind)
-        lowest = 1.0
+        if "threshold" in first.dims:
+            label = self._over_thresholds(ax, name, style, thin=False)
+            return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")), at=0.5)
+        ax, lowest = self._start(ax, name), 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
             folds = _folds(curve.system)
             if folds is None:
-                line = {"drawstyle": steps, **style}
-                self._line(curve, curve.x[shown], curve.y[shown], line, marked=False)
+                self._line(curve, curve.x[shown], curve.y[shown], style, marked=False)
                 self._band(curve, shown)
                 folds = np.empty(0)
             else:
                 self._draw_folds(curve, folds, style)
             for low in (self.bands[curve.name].low[shown], folds):
                 lowest = float(np.nanmin(low, initial=lowest))
-        if not ranks:
-            ax.set_ylim(-0.015, 1.015)
-            return self._finish(
-                x_label=threshold_label(kind), y_label="Rate", terms=("", ("far", "frr")), at=0.5
-            )
         arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
-        last, beyond = look.ranks_shown(arrays, most, None if whole else most)
-        look.rank_axis(ax, "x", last, last > look.LINEAR_RANKS)
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        last, beyond = ranks_shown(arrays, most, None if whole else most)
+        rank_axis(ax, "x", last)
+        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
@@ -385,7 +384,7 @@ class SpreadDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""
-        size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
+        size = 7.2, 1.7 + 0.52 * max(len(self._rows), 3)
         ax = self._axes(ax, size)
         top = max(len(self._rows), 1)
         ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
@@ -401,17 +400,16 @@ class SpreadDisplay(OneResultDisplay):
         attrs = self._dataset.attrs
         band = f"middle {100 * float(attrs['confidence']):g} %" if "band" in attrs else "interval"
         for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
-            ax.text(x, top - 0.1, text, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
+            ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
-            look.empty(ax, ["No scalar is defined in any fold"])
-        title = look.sentence(str(attrs["task"]))
+            self._empty("No scalar is defined in any fold")
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
             "each row on its own scale; min, max: its smallest and largest value, no interval",
         ]
-        self._titled(title, name, lines)
+        self._titled(str(attrs["task"]), name, lines)
         return self
 
     def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:
@@ -424,24 +422,24 @@ class SpreadDisplay(OneResultDisplay):
             return (np.asarray(x) - least) / width if width else np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        given = {"color": look.RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        given = {"color": RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
         self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
         line = place - 0.19
         mean, low, high = (row.summary(key) for key in ("mean", "low", "high"))
         if np.isfinite([low, high]).all():
             inside = np.clip(across([low, high]), 0, 1)
-            self.ax_.plot(inside, [line] * 2, color=look.colour(0), linewidth=2.4, zorder=3)
+            self.ax_.plot(inside, [line] * 2, color=colour_of(0), linewidth=2.4, zorder=3)
         self.ax_.plot(
-            across([mean]), [line], "o", color=look.colour(0), markersize=6,
+            across([mean]), [line], "o", color=colour_of(0), markersize=6,
             markeredgecolor="white", markeredgewidth=0.8, zorder=4,
         )  # fmt: skip
         ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")] if width else []
         for x, word, value, side in ends:
-            self._write(x, place, row, [value], side, look.QUIET, word=word)
-        self._write(MEAN, place + MIDDLE, row, [mean], "left", look.TEXT, fontweight="bold")
+            self._write(x, place, row, [value], side, QUIET, word=word)
+        self._write(MEAN, place + MIDDLE, row, [mean], "left", TEXT, fontweight="bold")
         if np.isfinite([low, high]).all():
-            self._write(ENDS, place + MIDDLE, row, [low, high], "left", look.TEXT)
+            self._write(ENDS, place + MIDDLE, row, [low, high], "left", TEXT)
 
     def _write(
         self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
@@ -451,9 +449,7 @@ class SpreadDisplay(OneResultDisplay):
         digits = row.scalar.decimals
         texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
         text = f"{word} {texts[0]}".strip() if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
-        self.ax_.text(
-            x, y, text, ha=side, va="center", fontsize=look.SMALL_SIZE, color=colour, **style
-        )
+        self.ax_.text(x, y, text, ha=side, va="center", fontsize=SMALL_SIZE, color=colour, **style)
 
 
 def _limits(attrs: Any) -> str:

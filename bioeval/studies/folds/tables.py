@@ -13,11 +13,16 @@ from rich.text import Text
 
 from bioeval.base import counted
 from bioeval.results import excluded
-from bioeval.views.tables import with_joined_targets
-from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tables.sections import title
-from bioeval.views.tasks import POINTS, averaged, datasets, once, systems, unit_of
-from bioeval.views.terms import dictionary, term_translator
+from bioeval.views import averaged, datasets, dictionary, systems, term_translator, unit_of
+from bioeval.views.tables import (
+    grid,
+    indented,
+    mean_text,
+    plain_table,
+    title,
+    warned,
+    with_joined_targets,
+)
 
 _LONGEST = 160  # characters of a splitter that are shown
 
@@ -36,7 +41,7 @@ class FoldTable:
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
-        self.datasets, self._reword = once(dict(datasets(tree))), reword
+        self.datasets, self._reword = dict(datasets(tree, once=True)), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
@@ -64,7 +69,7 @@ class FoldTable:
             "normal": f"the middle {confidence:g} % of the {unit_of(first)}s by a normal "
             "approximation (variation between draws, not a confidence interval for other people)",
         }.get(method, f"{confidence:g} % for the pooled rate by {method}")
-        points = any(name in ds for ds in self.datasets.values() for name in POINTS)
+        points = any(row.at_own_threshold for ds in self.datasets.values() for row in averaged(ds))
         if points and "pooled" in of:
             of += " (without a pooled rate: for the test mean by Nadeau and Bengio, a heuristic)"
         se = ""
@@ -210,7 +215,7 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
     table = plain_table(kept, 1 if width < 90 else 2)
     of_points = False
     for row in rows:
-        if (row.scalar.name in POINTS) > of_points:
+        if row.at_own_threshold > of_points:
             of_points = True
             table.add_row(Text("own thresholds:", "dim"))
         percent = row.scalar.percent

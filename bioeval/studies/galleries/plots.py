@@ -9,20 +9,19 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import (
-    CLOUD,
-    RANKS,
+from bioeval.views.plots import (
+    RULE,
     Curve,
     CurvesDisplay,
     CurveSpec,
-    curve_of,
-    curves_at_ranks,
-)
-from bioeval.views.plots.systems import (
+    Labelled,
     System,
+    colour_of,
+    curve_of,
+    percent,
     pick,
+    rank_axis,
+    rate_limits,
 )
 
 
@@ -32,15 +31,15 @@ def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
     targets = system.dataset["far_target"].values
     target = float(targets[np.argmin(np.abs(np.log10(np.maximum(targets, 1e-9)) + 2))])
     one = replace(system, dataset=system.dataset.sel(far_target=target))
-    made = curve_of(one, x, y, f"{name} {look.percent(target)}")
+    made = curve_of(one, x, y, f"{name} {percent(target)}")
     return replace(made, system=system)
 
 
 def _templates_limits(display: Any) -> dict[str, Any]:
     highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
     sizes = np.concatenate([curve.x for curve in display.curves.values()])
-    look.rank_axis(display.ax_, "x", int(sizes.max()), False)
-    look.percent_axis(display.ax_.yaxis)
+    rank_axis(display.ax_, "x", int(sizes.max()), False)
+    display.ax_.yaxis.set_major_formatter(percent)
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 
@@ -121,14 +120,14 @@ class GallerySizeDisplay(CurvesDisplay):
 
     ranks: dict[str, int]
     spec = CurveSpec(
-        "gallery_size", "CMS", x_label="Subjects in the gallery, N",
+        "gallery_size", "CMS", "gallery_size", {"cms": ""},"Subjects in the gallery, N",
         y_label="Cumulative match score, CMS", terms=("ISO: gallery size N", ("cms",)), at=0.3,
     )  # fmt: skip
 
     @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
+    def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
-        found = curves_at_ranks(pick(data, "gallery_size"), "gallery_size", "cms", ranks)
+        found = cls.spec.curves_at(pick(data, "gallery_size"), ranks)
         display = cls(replace(curve, dash=DASHES[curve.dash % len(DASHES)]) for curve, _ in found)
         display.ranks = {curve.name: rank for curve, rank in found}
         return display
@@ -142,8 +141,7 @@ class GallerySizeDisplay(CurvesDisplay):
             dataset = curve.system.dataset
             if "cms_by_gallery" in dataset:
                 galleries = dataset["cms_by_gallery"].sel(rank=self.ranks[curve.name]).values
-                self._cloud(curve, ((curve.x, y) for y in galleries[:CLOUD]))
-                lowest = float(np.nanmin(galleries[:CLOUD], initial=lowest))
+                lowest = min(lowest, self._sampled(curve, curve.x, galleries))
                 details[1:] = [f"thin lines: {len(galleries):,} galleries drawn at random"]
             exact = int((~dataset["extrapolated"].values.astype(bool)).sum())
             line = {"drawstyle": "default", **style}
@@ -153,13 +151,13 @@ class GallerySizeDisplay(CurvesDisplay):
                 exact_up_to.add(int(dataset.attrs["exact_up_to"]))
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
-        look.rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
+        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
         keep_free = []
         if len(exact_up_to) == 1:
             (end,) = exact_up_to
-            ax.axvline(end, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            keep_free.append(look.note(ax, f"data end: {end:,}", (end, 0), (3, 6), va="bottom"))
+            ax.axvline(end, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            keep_free.append(self._note(f"data end: {end:,}", (end, 0), (3, 6), va="bottom"))
         if exact_up_to:
             details.append("dotted, hollow: extrapolated by a beta-binomial model")
         return self._finish(details=lambda _: details, others=others, keep_free=keep_free)
@@ -168,15 +166,15 @@ class GallerySizeDisplay(CurvesDisplay):
         """Draw the modelled part, hollow and dotted, after the last exact point."""
         x, y = curve.x[start:], curve.y[start:]
         self.ax_.plot(
-            x, y, linestyle=":", linewidth=1.1, color=look.colour(curve.hue), marker="o",
+            x, y, linestyle=":", linewidth=1.1, color=colour_of(curve.hue), marker="o",
             markersize=3.6, markerfacecolor="white", markevery=list(range(exact - start, len(x))),
             zorder=1.9,
         )  # fmt: skip
-        return Labelled("", look.RULE, x, y)
+        return Labelled("", RULE, x, y)
 
 
 def gallery_size(
-    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] = RANKS, **style: Any
+    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] = CurveSpec.RANKS, **style: Any
 ) -> GallerySizeDisplay:
     """Draw CMS against the number of subjects in the gallery.
 

@@ -14,14 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from bioeval.base import short_name
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    HUES,
+    RULE,
     OneResultDisplay,
-)
-from bioeval.views.plots.systems import (
     as_plot_text,
+    colour_of,
+    measured,
+    percent,
 )
-from bioeval.views.terms import term_translator
 
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40
@@ -66,33 +67,30 @@ class GroupsDisplay(OneResultDisplay):
         if place is None:
             x, y, wide, tall = left.get_position().bounds
             left.set_position((x, y, 0.4 * wide, tall))
-            right = self.figure_.add_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
+            right = self._more_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
         else:
             parts = place.subgridspec(1, 2, width_ratios=(1, 1.15))
             left.set_subplotspec(parts[0])
-            right = left.figure.add_subplot(parts[1])
-        self.far_ax_ = look.axes_for(right)
+            right = self._more_axes(parts[1])
+        self.far_ax_ = right
         self._rates(left, "frr", "False reject rate, FRR", style)
-        translate, attrs = term_translator(self._dataset), self._dataset.attrs
+        translate, attrs = self._translate, self._dataset.attrs
         searches = self.far.ndim == 1
         if searches:
             self._rates(self.far_ax_, "far", "False accept rate, FAR", style)
         else:
             self._pairs()
-        title = as_plot_text(name or attrs.get("system", "") or "")
-        look.titled(
-            left, translate("FRR by group" + (f": {title}" if title else "")), self._over(translate)
-        )
+        title = translate(as_plot_text(name or attrs.get("system", "") or ""))
+        self._titled(translate("FRR by group"), title, self._over())
         if searches:
-            look.titled(
-                right, translate("FAR by group"), ["searches without a mate in the gallery"]
-            )
+            lines = ["searches without a mate in the gallery"]
+            self._titled(translate("FAR by group"), None, lines, right)
             return self
         flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
         lines = ["*: flagged, too few subjects or expected errors"] if flagged else []
         apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
         lines.append("; ".join(text for text, which in apart if which.any()))
-        look.titled(right, translate("FAR by pair of groups"), filter(None, lines))
+        self._titled(translate("FAR by pair of groups"), None, filter(None, lines), right)
         return self
 
     @property
@@ -100,8 +98,8 @@ class GroupsDisplay(OneResultDisplay):
         """The rates that are drawn as points."""
         return ("frr",) if self.far.ndim == 2 else ("frr", "far")
 
-    def _over(self, translate: Any) -> list[str]:
-        attrs = self._dataset.attrs
+    def _over(self) -> list[str]:
+        attrs, translate = self._dataset.attrs, self._translate
         given = str(attrs.get("chosen_on", "")) == "given"
         chosen = "" if given else ", chosen on these data"
         lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
@@ -117,7 +115,7 @@ class GroupsDisplay(OneResultDisplay):
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
-        colour = look.colour(look.HUES[rate])
+        colour = colour_of(HUES[rate])
         if f"{rate}_low" in ds:
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
@@ -126,18 +124,18 @@ class GroupsDisplay(OneResultDisplay):
             ax.plot(values[which], places[which], "o", markerfacecolor=face, zorder=3, **given)
         overall = float(ds[f"{rate}_overall"])
         if overall == overall:
-            ax.axvline(overall, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(overall, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_ylim(len(self.groups) - 0.5, -0.5)
         most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
             left = overall > 0.7 * most
-            look.note(ax, f"all: {look.measured(overall)}", (overall, 0), (-3 if left else 3, 4),
-                      va="bottom", ha="right" if left else "left")  # fmt: skip
-        look.percent_axis(ax.xaxis)
+            self._note(f"all: {measured(overall)}", (overall, 0), (-3 if left else 3, 4), ax,
+                       va="bottom", ha="right" if left else "left")  # fmt: skip
+        ax.xaxis.set_major_formatter(percent)
         self._name_groups(ax, subjects=True)
-        translate = term_translator(ds)
-        look.labelled(ax, translate(label), "", translate.other(rate))
+        translate = self._translate
+        self._labelled(translate(label), "", translate.other(rate), ax=ax)
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
@@ -153,22 +151,18 @@ class GroupsDisplay(OneResultDisplay):
             picture[which] = [*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0]
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
         if len(self.groups) <= NUMBERED:
-            flagged = ds["far_flagged"].values
-            for (i, j), rate in np.ndenumerate(far):
-                text = "n/a" if rate != rate else look.measured(rate) if rate else "0"
-                text += "*" * int(flagged[i, j] and rate == rate)
-                look.in_cell(ax, (j, i), text, picture[i, j])
+            self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
         self._name_groups(ax)
-        translate = term_translator(ds)
-        look.labelled(ax, "Group of the claimed subject", "Group of the probe")
+        translate = self._translate
+        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
         if len(positive):
-            bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30)
-            look.percent_axis(bar.ax.yaxis)
+            term = translate.other("far")
+            bar = self._colour_bar(colours, ax, translate("False accept rate, FAR"), term)
+            bar.ax.yaxis.set_major_formatter(percent)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])
                 bar.ax.minorticks_off()
-            look.bar_labelled(bar, ax, translate("False accept rate, FAR"), translate.other("far"))
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""

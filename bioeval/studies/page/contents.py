@@ -26,6 +26,7 @@ from matplotlib.figure import Figure
 
 from bioeval.base import CardError, __version__, printable, renamed
 from bioeval.protocol import explain, load
+from bioeval.studies.explain.thumbnails import Thumbnail
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
     GENUINE,
@@ -62,18 +63,16 @@ from bioeval.studies.page.tables import (
     target_table,
 )
 from bioeval.studies.page.words import Bounded, Number, table_of
-from bioeval.views.images import Images, Thumbnail
+from bioeval.views import Images, term_translator
 from bioeval.views.tables import (
-    CHOSEN,
     about as about_contents,
     alarms,
-    has_chosen,
     intervals,
+    optimistic,
+    section as terminal_section,
     warnings,
     with_joined_targets,
 )
-from bioeval.views.tables.sections import section as terminal_section
-from bioeval.views.terms import term_translator
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
 _PIECE = 1 << 22  # bytes of a file that are read at a time
@@ -419,11 +418,7 @@ def _remarks(parts: list[PageItem]) -> list[str]:
         lines = [
             "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
         ]
-    chosen = next((part.dataset for part in parts if has_chosen(part.dataset)), None)
-    if chosen is not None:
-        text = term_translator(chosen)(CHOSEN)
-        lines.append(f"{text[0].upper()}{text[1:]}.")
-    return lines
+    return [*lines, *optimistic(part.dataset for part in parts)]
 
 
 def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:

@@ -25,12 +25,8 @@ from bioeval.base import noun_of
 from bioeval.results import histograms_between
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.tallies import per_cent
-from bioeval.views.images import Images
-from bioeval.views.plots.registry import PLOTS
-from bioeval.views.plots.save import save
-from bioeval.views.plots.style import ranks_shown
-from bioeval.views.plots.systems import plot_files
-from bioeval.views.terms import term_translator
+from bioeval.views import Images, term_translator
+from bioeval.views.plots import plot_files, ranks_shown, save
 
 # Ticks of an axis of normal deviates, as proportions.
 _DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
@@ -582,11 +578,10 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
     for part in parts:
         results.setdefault(part.task, {})[part.system] = part.dataset
         titles[part.task] = part.words
-    plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
     for task, of_task in results.items():
         data = of_task if len(of_task) > 1 else next(iter(of_task.values()))
-        for one in plot_files(data, plots):
+        for one in plot_files(data, _LIVE):
             if drawn == MOST:
                 return
             own = given if one.plot.images else {}

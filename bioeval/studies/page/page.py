@@ -77,7 +77,7 @@ def report(
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     from bioeval.studies.page.contents import PageSources, page_text
-    from bioeval.views.images import Images
+    from bioeval.views import Images
 
     with replacing(path) as part:
         title, command = (

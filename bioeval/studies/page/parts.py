@@ -17,8 +17,7 @@ import xarray as xr
 from bioeval.base import DataError, larger_is_closer, printable
 from bioeval.base.study import PageSection, doors
 from bioeval.results import units_of
-from bioeval.views.tasks import TASKS, datasets
-from bioeval.views.terms import term_translator
+from bioeval.views import TASKS, datasets, term_translator
 
 #: Results of studies, by a variable that only they have, and what their studies say of them.
 _OTHERS = {name: node for study in doors().values() for name, node in study.nodes.items()}

@@ -19,9 +19,8 @@ from bioeval.studies.page import words
 from bioeval.studies.page.parts import LivePart, LiveState, PageItem, systems_of
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of
 from bioeval.tallies import per_cent
-from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import value_of
-from bioeval.views.terms import TermTranslator, term_translator, words_of
+from bioeval.views import term_translator, value_of
+from bioeval.views.tables import decimals_for
 
 # What each task is searched for, in the order in which a page speaks of them.
 _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set", "reid", "gom")
@@ -489,7 +488,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
         yield [said.format(first.pop()), best, "."]
     for part in compared:
         if not short and "answer" in part.dataset.attrs:
-            translate = TermTranslator(words_of(part.dataset))
+            translate = term_translator(part.dataset, "")
             yield [Text(translate.of_list(part.dataset.attrs["answer"]), strong=True)]
         yield _verdict(part, state, short)
 

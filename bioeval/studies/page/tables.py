@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base import SCALARS, TARGETS
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
 from bioeval.stats import STEMS
+from bioeval.studies.explain.thumbnails import Thumbnail
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -33,10 +34,8 @@ from bioeval.studies.page.words import (
     table_of,
 )
 from bioeval.tallies import per_cent
-from bioeval.views.images import Images, Thumbnail
-from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import report_ranks
-from bioeval.views.terms import term_translator
+from bioeval.views import Images, report_ranks, term_translator
+from bioeval.views.tables import decimals_for
 
 #: Rows of a table, at most: more are cut, and the table says so.
 MOST_ROWS = 400

@@ -9,13 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
-from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, up_to_highest
-from bioeval.views.plots.systems import System, agreed
+from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, System, agreed
 
 
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
     last = max(float(curve.x[-1]) for curve in display.curves.values())
-    return {**up_to_highest(display), "xlim": (-0.015 * last, 1.015 * last)}
+    return {**display.up_to_highest(), "xlim": (-0.015 * last, 1.015 * last)}
 
 
 def _of_samples(systems: Sequence[System]) -> list[str]:

@@ -13,9 +13,20 @@ from matplotlib.patches import Rectangle
 
 from bioeval.base import DataError, counted, require_list, require_text
 from bioeval.results import threshold_text
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import CurvesDisplay, CurveSpec, Display
-from bioeval.views.plots.systems import agreed, convention, pick, scalar
+from bioeval.views.plots import (
+    HUES,
+    QUIET,
+    SMALL_SIZE,
+    TEXT,
+    CurvesDisplay,
+    CurveSpec,
+    Display,
+    agreed,
+    colour_of,
+    convention,
+    dash,
+    pick,
+)
 
 if TYPE_CHECKING:
     from bioeval.scores import Scores
@@ -109,12 +120,11 @@ class GomDisplay(CurvesDisplay):
         """Draw the curves. See :func:`gom`."""
         panels: dict[str, CurvesDisplay] = {"mReP": self, "mFR": self.false_rate}
         shown = [word for word, panel in panels.items() if panel.defined] or ["mReP"]
-        first = look.axes_for(ax, _SIZE if len(shown) > 1 else look.SIZE)
-        self._axes(first)
+        self._axes(ax, _SIZE if len(shown) > 1 else self.spec.size)
         normalized = agreed(self.systems, "normalised_span") != "1.0"
         x = "Threshold τ" + (", distances scaled to 0 ... 1" if normalized else "")
         details = _details(self, [super().why_empty, self.false_rate.why_empty])
-        for place, word in zip(look.stacked(first, len(shown)), shown, strict=True):
+        for place, word in zip(self._panels(len(shown)), shown, strict=True):
             panel, lowest = panels[word], word == shown[-1]
             panel._start(place, name)
             panel._lines(style)
@@ -135,7 +145,7 @@ class GomDisplay(CurvesDisplay):
         """Draw a dot at the largest mReP of each system."""
         for curve in self.defined:
             dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
-            top = scalar(dataset, "tau_max"), scalar(dataset, "max_mrep")
+            top = float(dataset["tau_max"]), float(dataset["max_mrep"])
             self.ax_.plot(*top, "o", markersize=4, color=colour, zorder=4)
 
 
@@ -196,7 +206,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     return GomDisplay.from_results(data).plot(ax, **style)
 
 
-_MATCH, _OTHER = look.PALETTE[look.GENUINE], look.PALETTE[look.IMPOSTOR]
+_MATCH, _OTHER = colour_of(HUES["frr"]), colour_of(HUES["far"])
 
 
 class RankedListsDisplay(Display):
@@ -255,11 +265,11 @@ class RankedListsDisplay(Display):
             }
             ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
             ax.text(j + 1, i, "+" if own else "-", ha="center", va="center",
-                    color="white" if own else _OTHER, fontsize=look.LABEL_SIZE)  # fmt: skip
+                    color="white" if own else _OTHER, fontsize=SMALL_SIZE + 2)  # fmt: skip
         for k in range(len(self.thresholds)):
             for i, end in enumerate(self.within[:, k]):
-                ax.plot([end + 0.5] * 2, [i - 0.46, i + 0.46], color=look.TEXT, linewidth=1.6,
-                        linestyle=look.dash(k), zorder=3)  # fmt: skip
+                ax.plot([end + 0.5] * 2, [i - 0.46, i + 0.46], color=TEXT, linewidth=1.6,
+                        linestyle=dash(k), zorder=3)  # fmt: skip
         self._write(ax, places)
         ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
         ax.set_ylim(rows - 0.4, -0.9)
@@ -277,13 +287,13 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank k", fontsize=look.LABEL_SIZE, loc="left")
+        ax.set_xlabel("Rank k", fontsize=SMALL_SIZE + 2, loc="left")
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)
         name = name or str(self._dataset.attrs["system"])
         lines = ["filled: a match; bars: entries that each threshold retrieves"]
-        look.titled(ax, f"Ranked lists: {name}" if name else "Ranked lists", lines)
+        self._titled("Ranked lists", name, lines)
         return self
 
     def _write(self, ax: Axes, places: int) -> None:
@@ -291,9 +301,9 @@ class RankedListsDisplay(Display):
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
         for column, head in enumerate(heads):
             x = places + 1.0 + (0 if column == 0 else 2.4 + 5.2 * (column - 1))
-            ax.text(x, -0.7, head, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
+            ax.text(x, -0.7, head, fontsize=SMALL_SIZE, color=QUIET, va="center")
             for i, words in enumerate(self.words):
-                ax.text(x, i, words[column], fontsize=look.SMALL_SIZE, color=look.TEXT, va="center")
+                ax.text(x, i, words[column], fontsize=SMALL_SIZE, color=TEXT, va="center")
 
 
 def ranked_lists(

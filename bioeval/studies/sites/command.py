@@ -252,8 +252,8 @@ def merge_command(
             written = Disclosures(found, place)
             run.save(written.document(), None, written)
             return
-        from bioeval.views.tables.registry import table_of
-        from bioeval.views.terms import in_terms
+        from bioeval.views import in_terms
+        from bioeval.views.tables import table_of
 
         document = _document(found, files) if run.output.documented else {}
         run.save(document, None, table_of(in_terms(found.tree(), terms), reword))

@@ -31,7 +31,7 @@ from bioeval.studies.summaries.counted_together import (
 )
 from bioeval.studies.summaries.summary import scalars_of
 from bioeval.tallies import IndexSet
-from bioeval.views.tables.summary import figures, written
+from bioeval.views.tables import figures
 
 Order = Literal["probes-first", "gallery-first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -221,9 +221,9 @@ def blocks(found: Found) -> Iterator[Block]:
                 labels = ds[key].values.tolist() if over else []
                 numbers[str(name)] = dict(zip(labels, each, strict=True)) if over else each
         rows = []
-        for label, scale, values, _ in figures(numbers):
-            there = values[~np.isnan(values)]
+        for figure in figures(numbers):
+            there = figure.value[~np.isnan(figure.value)]
             sd = there.std(ddof=1) if len(there) > 1 else np.nan
             cells = (there.mean(), sd, there.min(), there.max()) if len(there) else (np.nan,) * 4
-            rows.append([label, *(written(x, scale) for x in cells), f"{len(there):,}"])
+            rows.append([figure.label, *map(figure.written, cells), f"{len(there):,}"])
         yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

@@ -128,8 +128,8 @@ def command(data: str, target: str, terms: str, **options: Any) -> None:
         import xarray as xr
 
         from bioeval.studies.thresholds.threshold_study import study_threshold
-        from bioeval.views.tables.registry import table_of
-        from bioeval.views.terms import in_terms
+        from bioeval.views import in_terms
+        from bioeval.views.tables import table_of
 
         scores = run.read()
         run.stages("counting")
@@ -244,7 +244,7 @@ def _extrapolated(
     from rich.text import Text
 
     from bioeval.studies.thresholds.extrapolated_far import extrapolate_far
-    from bioeval.views.tables.registry import table_of
+    from bioeval.views.tables import table_of
 
     passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
     found = extrapolate_far(scores, target, **passed, progress=stages.counting)

@@ -11,11 +11,18 @@ from matplotlib.axes import Axes
 from bioeval.base import counted, larger_is_closer
 from bioeval.results import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import KeyBelow
-from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.plots.systems import threshold_label
-from bioeval.views.terms import TermTranslator, term_translator
+from bioeval.views.plots import (
+    HUES,
+    QUIET,
+    RULE,
+    SMALL_SIZE,
+    TEXT,
+    OneResultDisplay,
+    colour_of,
+    log_axis,
+    percent,
+    threshold_label,
+)
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -74,12 +81,12 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
 class _OverThresholds(OneResultDisplay):
     """Rates on a logarithmic axis over the threshold."""
 
-    def _begun(self, ax: Axes | None) -> tuple[Axes, xr.Dataset, TermTranslator]:
+    def _begun(self, ax: Axes | None) -> Axes:
         """Begin a drawing; say why it is empty."""
         ax = self._axes(ax)
         if self.why_empty:
-            look.empty(ax, [look.sentence(self.why_empty)])
-        return ax, self._dataset, term_translator(self._dataset)
+            self._empty(self.why_empty)
+        return ax
 
 
 class AssuredDisplay(_OverThresholds):
@@ -104,10 +111,10 @@ class AssuredDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds, translate = self._begun(ax)
+        ax, ds, translate = self._begun(ax), self._dataset, self._translate
         similar = int(larger_is_closer(ds.attrs["kind"]))
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
-        far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
+        far, frr = colour_of(HUES["far"]), colour_of(HUES["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
         over = ds.attrs.get("assured_over", "pairs of people")
@@ -117,12 +124,12 @@ class AssuredDisplay(_OverThresholds):
                 label=translate(f"FAR, mean over {over}"))  # fmt: skip
         if np.isfinite(self.frr).any():
             ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
-        ax.axhline(target, color=look.RULE, linewidth=1.0, zorder=1)
+        ax.axhline(target, color=RULE, linewidth=1.0, zorder=1)
         ax.annotate(
             translate(f"target {100 * target:g} %"), (similar, target), (4 - 8 * similar, 3),
             xycoords=ax.get_yaxis_transform(), textcoords="offset points",
             ha="right" if similar else "left",
-            fontsize=look.SMALL_SIZE, color=look.QUIET,
+            fontsize=SMALL_SIZE, color=QUIET,
         )  # fmt: skip
         for what, variable, line in (
             ("assured", "assured_threshold", "-"), ("these data alone", "threshold", ":"),
@@ -130,17 +137,17 @@ class AssuredDisplay(_OverThresholds):
             at = float(ds[variable])
             if np.isfinite(at):
                 label = f"{what}: {threshold_text(at)}"
-                ax.axvline(at, color=look.TEXT, linewidth=1.2, linestyle=line, label=label)
+                ax.axvline(at, color=TEXT, linewidth=1.2, linestyle=line, label=label)
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
-        look.log_axis(ax, "y", *_rate_limits(positive, target))
+        log_axis(ax, "y", *_rate_limits(positive, target))
         words = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
-        look.labelled(ax, *words, "", translate.other("far"))
+        self._labelled(*words, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
         )
-        KeyBelow(ax)
+        self._key_below()
         return self
 
 
@@ -204,11 +211,11 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax, ds, translate = self._begun(ax)
+        ax, ds, translate = self._begun(ax), self._dataset, self._translate
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
-        colour, given = look.colour(look.HUES["far"]), {"linewidth": 1.8, **style}
+        colour, given = colour_of(HUES["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
-        ax.plot(self.threshold, shown, color=look.TEXT, **given, label=translate("FAR, measured"))
+        ax.plot(self.threshold, shown, color=TEXT, **given, label=translate("FAR, measured"))
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(self.threshold, self.far, color=colour, linestyle="--", **given,
@@ -223,17 +230,17 @@ class ExtrapolatedFarDisplay(_OverThresholds):
                 label=limits)  # fmt: skip
         for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
             if ds.sizes["threshold"] == 1 and np.isfinite(high):
-                label = f"{threshold_text(at)}: at most {look.percent(high)} by the model"
-                ax.axvline(at, color=look.TEXT, linewidth=1.2, label=label)
+                label = f"{threshold_text(at)}: at most {percent(high)} by the model"
+                ax.axvline(at, color=TEXT, linewidth=1.2, label=label)
         rates = np.concatenate([self.far_low, self.far_high, shown])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
-            look.log_axis(ax, "y", *_rate_limits(positive, positive.max()))
-        look.labelled(ax, threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
+            log_axis(ax, "y", *_rate_limits(positive, positive.max()))
+        self._labelled(threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
                       "", translate.other("far"))  # fmt: skip
         lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
-        KeyBelow(ax)
+        self._key_below()
         return self
 
 

@@ -16,9 +16,8 @@ from bioeval.base import counted, larger_is_closer, noun_of
 from bioeval.results import KIND_DOUBT, threshold_text
 from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold, threshold_to_install
 from bioeval.studies.folds.tables import not_shown
-from bioeval.views.tables import about
-from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.terms import term_translator
+from bioeval.views import term_translator
+from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
 
 _UNENROLLED = "people who are not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}

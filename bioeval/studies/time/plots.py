@@ -11,14 +11,19 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
 from bioeval.base import counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled
-from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.plots.systems import scalar
-from bioeval.views.terms import TermTranslator, interval_method, words_of
+from bioeval.views import term_translator
+from bioeval.views.plots import (
+    HUES,
+    TEXT,
+    Labelled,
+    OneResultDisplay,
+    colour_of,
+    percent,
+    rate_limits,
+)
 
-# Height of a panel, and of everything around them, in inches.
-_PANEL, _AROUND = 1.75, 1.5
+# Width of a figure, height of a panel, and of everything around them, in inches.
+_WIDE, _PANEL, _AROUND = 6.4, 1.75, 1.5
 
 
 class _Panels(OneResultDisplay):
@@ -42,8 +47,8 @@ class _Panels(OneResultDisplay):
         self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
-        size = look.SIZE[0], _AROUND + panels * _PANEL
-        self.axes_ = look.stacked(self._axes(ax, size), panels)
+        self._axes(ax, (_WIDE, _AROUND + panels * _PANEL))
+        self.axes_ = self._panels(panels)
         for ax_ in self.axes_[:-1]:
             ax_.tick_params(labelbottom=False)
         last = self.axes_[-1].xaxis
@@ -57,7 +62,7 @@ class _Panels(OneResultDisplay):
         self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
     ) -> None:
         """Draw the value of each bin over its width, with a band from low to high."""
-        given = {"color": look.colour(hue), "linewidth": 1.6, **style}
+        given = {"color": colour_of(hue), "linewidth": 1.6, **style}
         if band is not None:
             low, high = (np.append(x, x[-1:]) for x in band)
             ax.fill_between(
@@ -72,8 +77,8 @@ class _Panels(OneResultDisplay):
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
-        look.percent_axis(ax.yaxis)
-        look.labelled(ax, "", label)
+        ax.yaxis.set_major_formatter(percent)
+        self._labelled("", label, ax=ax)
 
     def _undefined(self, *names: str) -> list[str]:
         """Return the rates that have no panel, since no bin has a value."""
@@ -82,17 +87,16 @@ class _Panels(OneResultDisplay):
     def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
         attrs = self._dataset.attrs
         for rate in self._undefined(*(x for x in ("frr", "far") if x in self._dataset)):
-            text = TermTranslator(words_of(self._dataset), "verification")(rate.upper())
+            text = term_translator(self._dataset, "verification")(rate.upper())
             lines.append(f"{text} is not defined in any bin")
         if "interval_method" in attrs:
-            confidence = 100 * float(attrs["confidence"])
-            lines.append(f"bands{of}: {confidence:g} % in each bin alone, {interval_method(attrs)}")
+            lines.append(self._band_in_words(attrs, "in each bin alone", of))
         self.figure_.align_ylabels(self.axes_)
         self._titled(title, name, lines)
 
     def _threshold(self) -> str:
         """Return the threshold in words."""
-        value, attrs = scalar(self._dataset, "threshold"), self._dataset.attrs
+        value, attrs = float(self._dataset["threshold"]), self._dataset.attrs
         where = "" if attrs["chosen_on"] == "given" else f" ({attrs['threshold_rule']}, all data)"
         return f"threshold {value:.6g}{where}"
 
@@ -118,15 +122,15 @@ class OverTimeDisplay(_Panels):
         rates = {"frr": "False reject rate, FRR", "far": "False accept rate, FAR"}
         rates = {k: v for k, v in rates.items() if k not in self._undefined(*rates)}
         self._start(ax, len(rates) + identifies + 1)
-        translate = TermTranslator(words_of(ds), "verification")
+        translate = term_translator(ds, "verification")
         for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
-            self._rate(place, rate, translate(words), look.HUES[rate], style)
+            self._rate(place, rate, translate(words), HUES[rate], style)
         if identifies:
             self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
         self._steps(last, ds["gallery_subjects"].values, 6, **style)
         last.set_ylim(bottom=0)
-        look.labelled(last, "Time at which the probe was seen", "Subjects enrolled")
+        self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
         probes = counted(int(ds["probes"].sum()), "probes")
         genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
         lines = [
@@ -138,7 +142,7 @@ class OverTimeDisplay(_Panels):
 
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
         ds = self._dataset
-        translate = TermTranslator(words_of(ds), "identification")
+        translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
         one, lowest, named = ds.sel(rank=rank), 1.0, []
         across = np.repeat(self.edges, 2)[1:-1]
@@ -146,13 +150,13 @@ class OverTimeDisplay(_Panels):
             values, band = one[name].values, _band(one, name)
             text = translate(name.upper()) + (", no threshold" if name == "cms" else "")
             self._steps(ax, values, hue, band, label=text, **style)
-            named.append(Labelled(text, look.colour(hue), across, np.repeat(values, 2)))
+            named.append(Labelled(text, colour_of(hue), across, np.repeat(values, 2)))
             for least in (values, *([] if band is None else band[:1])):
                 lowest = float(np.nanmin(least, initial=lowest))
-        ax.set_ylim(*look.rate_limits(lowest))
-        look.percent_axis(ax.yaxis)
-        DirectLabels(ax, named)
-        look.labelled(ax, "", f"Rank {rank}")
+        ax.set_ylim(*rate_limits(lowest))
+        ax.yaxis.set_major_formatter(percent)
+        self._name_lines(named, ax)
+        self._labelled("", f"Rank {rank}", ax=ax)
 
 
 class AgeingDisplay(_Panels):
@@ -170,21 +174,20 @@ class AgeingDisplay(_Panels):
         above, below = self.axes_[0], self.axes_[-1]
         mean, spread = ds["genuine_mean"].values, ds["genuine_sd"].values
         self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
-        slope, intercept = scalar(ds, "slope"), scalar(ds, "intercept")
+        slope, intercept = float(ds["slope"]), float(ds["intercept"])
         if np.isfinite(slope):
-            above.axline((0, intercept), slope=slope, color=look.TEXT, linewidth=1.2)
+            above.axline((0, intercept), slope=slope, color=TEXT, linewidth=1.2)
         if defined:
-            look.labelled(above, "", "Genuine score")
-        translate = TermTranslator(words_of(ds), "verification")
+            self._labelled("", "Genuine score", ax=above)
+        translate = term_translator(ds, "verification")
         label = "Genuine score"
         if defined:
             label = translate("False reject rate, FRR")
-            self._rate(below, "frr", label, look.GENUINE, style)
+            self._rate(below, "frr", label, HUES["frr"], style)
         unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
-        look.labelled(below, f"Age of the template{unit}", label)
+        self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
-        low, high = scalar(ds, "slope_low"), scalar(ds, "slope_high")
-        within = scalar(ds, "slope_within")
+        low, high, within = (float(ds[f"slope_{x}"]) for x in ("low", "high", "within"))
         lines = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",

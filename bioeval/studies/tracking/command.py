@@ -193,7 +193,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     from bioeval.studies.tracking.plots import cameras_of, hota, timeline
-    from bioeval.views.plots.save import save
+    from bioeval.views.plots import save
 
     display = hota(dataset)
     save(display, folder / "hota.png")

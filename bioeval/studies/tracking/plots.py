@@ -13,17 +13,17 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base import DataError, counted
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    RULE,
+    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
-    curve_of,
-)
-from bioeval.views.plots.systems import (
     System,
     as_plot_text,
+    colour_of,
+    curve_of,
 )
 
 # Largest number of targets with a name on the axis.
@@ -109,7 +109,7 @@ class TimelineDisplay(Display):
             ax.add_collection(bars)
         if len(self.switches):
             x, y = self.switches.T
-            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=look.TEXT, linewidth=1.2, zorder=3)
+            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=TEXT, linewidth=1.2, zorder=3)
         begin, end = (self.first.min(), self.last.max()) if len(self.first) else (1, 1)
         margin = 0.01 * (end - begin + 1)
         ax.set(xlim=(begin - 0.5 - margin, end + 0.5 + margin), ylim=(max(n, 1) - 0.4, -0.6))
@@ -119,20 +119,19 @@ class TimelineDisplay(Display):
         ax.yaxis.set_major_locator(FixedLocator(list(range(0, n, step))))
         ax.yaxis.set_major_formatter(FuncFormatter(self._name))
         ax.tick_params(axis="y", length=0)
-        title = "Timeline of the targets"
-        look.titled(ax, f"{title}: {name}" if name else title, [*self.over, self._key()])
-        look.labelled(ax, "Frame", "Target")
+        self._titled("Timeline of the targets", name, [*self.over, self._key()])
+        self._labelled("Frame", "Target")
         if not n:
-            look.empty(ax, ["There are no targets."])
+            self._empty("There are no targets.")
         return self
 
     def _bars(self) -> list[tuple[np.ndarray, Any, float]]:
         """Return groups of segments, each with its colour and thickness."""
         missed = self.identity < 0
-        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, look.RULE, _THIN / 2)]
+        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, RULE, _THIN / 2)]
         for turn in range(_COLOURS):
             shown = ~missed & (self.turn % _COLOURS == turn)
-            kinds.append((shown, look.colour(turn), _THICK / 2))
+            kinds.append((shown, colour_of(turn), _THICK / 2))
         return [kind for kind in kinds if kind[0].any()]
 
     def _name(self, value: float, _: Any) -> str:

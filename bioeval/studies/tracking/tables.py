@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted
-from bioeval.views.tables import layout as numbers
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.results.words import NOT_DEFINED
+from bioeval.views.tables import grid, indented, plain_table, warned
 
 #: Heads of the columns, and the variables below them.
 _RATES = {
@@ -136,7 +136,7 @@ def _cell(name: str, value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     if math.isnan(value):
-        return numbers.NOT_DEFINED
+        return NOT_DEFINED
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     return f"{value:.3f}" if name in _PER_FRAME else f"{100 * value:.1f} %"

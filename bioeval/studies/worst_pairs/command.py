@@ -102,7 +102,7 @@ class ListedPairs(MoreOutputs):
         from matplotlib.figure import Figure
 
         from bioeval.studies.worst_pairs.plots import WorstPairsDisplay
-        from bioeval.views.plots.save import save
+        from bioeval.views.plots import save
 
         display = WorstPairsDisplay.from_results(
             self.pairs, images=self._images or None, image_folder=self._folder

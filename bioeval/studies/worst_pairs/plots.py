@@ -24,10 +24,8 @@ from bioeval.base import (
     require_text,
 )
 from bioeval.results import in_one_precision
-from bioeval.views.images import NO_IMAGES, Images, column_of_pairs
-from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.systems import System, as_plot_text, pick
+from bioeval.views import Images
+from bioeval.views.plots import QUIET, SMALL_SIZE, TEXT, Display, System, as_plot_text, pick
 
 # Pairs side by side; more are drawn below. A page is this wide, in inches.
 _ACROSS, _WIDE = 5, 7.2
@@ -44,6 +42,13 @@ _ROWS = {
     "impostor": "Impostor pairs with the nearest scores",
     "genuine": "Genuine pairs with the farthest scores",
 }
+
+
+#: Why nothing can be shown, with what to do.
+NO_IMAGES = (
+    "the worst pairs name no images; give the scores a metadata column of image files, and name it "
+    'with images="COLUMN" and their folder with image_folder="FOLDER"'
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class WorstPairsDisplay(Display):
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
         if not own:
-            wide, room = look.room(ax)
+            wide, room = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
             side = max(min(side, (room - words) / (lines * aspect)), 12.0)
             high = words + lines * side * aspect
@@ -122,7 +127,7 @@ class WorstPairsDisplay(Display):
         y = 0.0
         for system, rows in self.pairs.items():
             if len(self.pairs) > 1:
-                y = self._head(y, system, fontsize=look.LABEL_SIZE, fontweight="bold")
+                y = self._head(y, system, fontsize=SMALL_SIZE + 2, fontweight="bold")
             for row, title in _ROWS.items():
                 y = self._head(y, f"{title} ({self._extreme(system, row)})")
                 y = self._row(y, rows[row], side, aspect, style)
@@ -158,11 +163,11 @@ class WorstPairsDisplay(Display):
         said = ["left: probe, right: gallery template; below: their subjects, and the score"]
         if any(pair.doubtful for pair in self._every()):
             said.append("labels?: two subjects nearer to each other than to themselves")
-        look.titled(self.ax_, f"Worst pairs: {name}" if name else "Worst pairs", said)
+        self._titled("Worst pairs", name, said)
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": look.TICK_SIZE, "color": look.TEXT, **style}
+        given = {"fontsize": SMALL_SIZE + 1, "color": TEXT, **style}
         self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
         return y + _HEAD
 
@@ -183,17 +188,17 @@ class WorstPairsDisplay(Display):
                 zip((pair.probe, pair.gallery), pair.pictures, strict=True)
             ):
                 self._picture(x + k * side, top, (side, high), picture, style)
-                longest = max(int(0.96 * side / (_LETTER * look.SMALL_SIZE)), 3)
+                longest = max(int(0.96 * side / (_LETTER * SMALL_SIZE)), 3)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
             frame: dict[str, Any] = {
                 "fill": False,
-                "edgecolor": look.QUIET,
+                "edgecolor": QUIET,
                 "linewidth": 0.6,
                 "clip_on": False,
             }
             self.ax_.add_patch(Rectangle((x, top), 2 * side, high, zorder=3, **frame))
             words = scores[i] + ", labels?" * pair.doubtful
-            self._word(x + side, top + high + 1.55 * _LINE, words, color=look.TEXT)
+            self._word(x + side, top + high + 1.55 * _LINE, words, color=TEXT)
         return y + max(-(-len(pairs) // across), 1) * below
 
     def _picture(
@@ -202,7 +207,7 @@ class WorstPairsDisplay(Display):
         """Draw a picture inside a place of this size, or that there is none."""
         wide, high = size
         if picture is None:
-            self.ax_.add_patch(Rectangle((x, y), wide, high, color=look.SHADE, clip_on=False))
+            self.ax_.add_patch(Rectangle((x, y), wide, high, color="#f3f3f3", clip_on=False))
             self._word(x + wide / 2, y + high / 2, "no image")
             return
         factor = min(wide / picture.width, high / picture.height)
@@ -215,7 +220,7 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        given = {"ha": "center", "va": "center", "fontsize": look.SMALL_SIZE, "color": look.QUIET}
+        given = {"ha": "center", "va": "center", "fontsize": SMALL_SIZE, "color": QUIET}
         self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
 
 
@@ -226,7 +231,7 @@ def _cut(text: str, longest: int) -> str:
 def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:
     """Return the worst pairs of a row; of a pair that is listed in both directions, the first."""
     dataset = system.dataset
-    column = images.column or column_of_pairs(dataset, images)
+    column = images.column_of_pairs(dataset)
     of_row = dataset.isel(pair=dataset["comparison"].values == row)
     names: Any = ()
     if column:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bioeval.base import printable
 from bioeval.results import threshold_text
-from bioeval.views.tables.layout import indented
+from bioeval.views.tables import indented
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
 from bioeval.base import counted, larger_is_closer, noun_of, require_integer
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
-from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import (
+from bioeval.views.plots import (
+    RULE,
+    SMALL_SIZE,
+    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
-)
-from bioeval.views.plots.systems import (
     System,
     as_plot_text,
-    of_each,
-    pick_one,
+    colour_of,
+    ink,
+    pick,
 )
 
 _SIZE = (6.4, 5.6)
@@ -82,7 +82,7 @@ class ZooDisplay(Display):
     @classmethod
     def from_results(cls, data: Any, worst: int = 5) -> Self:
         """Take the means of a result."""
-        return cls(pick_one(data, "zoo"), worst)
+        return cls(*pick(data, "zoo", single=True), worst)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
@@ -94,7 +94,7 @@ class ZooDisplay(Display):
         size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             of = there & (self.animals == animal)
-            colour = look.RULE if animal == NO_ANIMAL else look.colour(number - 1)
+            colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
             given = {
                 "s": size,
                 "color": colour,
@@ -105,10 +105,10 @@ class ZooDisplay(Display):
             ax.scatter(self.genuine[of], self.impostor[of], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
-                line(at, color=look.RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+                line(at, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         ax.margins(0.12)
         for number, animal in enumerate(ANIMALS):
-            self._name_corner(ax, animal, f"{animal}s {counts[animal]}", look.colour(number))
+            self._name_corner(animal, f"{animal}s {counts[animal]}", colour_of(number))
         self._name_worst(ax)
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
@@ -116,11 +116,10 @@ class ZooDisplay(Display):
         if self.worst:
             said.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
         if not there.any():
-            look.empty(ax, ["No subject has both genuine and impostor attempts"])
+            self._empty("No subject has both genuine and impostor attempts")
         called = name if name is not None else self.system.name
-        look.titled(ax, f"Zoo: {called}" if called else "Zoo of subjects", said)
-        look.labelled(
-            ax,
+        self._titled("Zoo" if called else "Zoo of subjects", called, said)
+        self._labelled(
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
         )
@@ -129,9 +128,9 @@ class ZooDisplay(Display):
     def _name_worst(self, ax: Axes) -> None:
         """Circle the worst subjects and write their names beside them, facing outwards."""
         x, y = self.genuine[self.worst], self.impostor[self.worst]
-        ax.scatter(x, y, s=46, facecolors="none", edgecolors=look.TEXT, linewidth=1.0, zorder=4)
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=TEXT, linewidth=1.0, zorder=4)
         ax.autoscale_view()
-        points = 72 / look.figure_of(ax).dpi
+        points = 72 / self.figure_.dpi
         place = points * ax.transData.transform(np.column_stack([x, y]))
         middle = points * ax.transAxes.transform((0.5, 0.5))
         taken: list[np.ndarray] = []
@@ -151,22 +150,22 @@ class ZooDisplay(Display):
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
             text = ax.annotate(
                 name, (self.genuine[i], self.impostor[i]), tuple(step),
-                textcoords="offset points", fontsize=look.SMALL_SIZE + 1, color=look.TEXT,
+                textcoords="offset points", fontsize=SMALL_SIZE + 1, color=TEXT,
                 ha="center", va="center", zorder=5,
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
                 arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
             )  # fmt: skip
             self.labels_.append(text)
 
-    def _name_corner(self, ax: Axes, animal: str, text: str, colour: Any) -> None:
+    def _name_corner(self, animal: str, text: str, colour: Any) -> None:
         """Write the name of an animal in its corner of the axes."""
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)
-        look.note(
-            ax, text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
+        self._note(
+            text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
             xycoords="axes fraction", ha="right" if right else "left",
-            va="top" if top else "bottom", color=look.ink(colour), fontsize=look.SMALL_SIZE + 1,
+            va="top" if top else "bottom", color=ink(colour), fontsize=SMALL_SIZE + 1,
             fontweight="bold",
         )  # fmt: skip
 
@@ -239,20 +238,12 @@ def _with_gini(curve: Curve, _: bool) -> str:
     return f"{curve.name}, Gini {float(curve.system.dataset[gini]):.2f}"
 
 
-def _of_errors(systems: Sequence[System]) -> list[str]:
-    return of_each(
-        systems,
-        lambda ds: (
-            f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
-            f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
-            f"{float(ds['threshold']):.6g}"
-        ),
+def _of_errors(ds: xr.Dataset) -> str:
+    return (
+        f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
+        f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
+        f"{float(ds['threshold']):.6g}"
     )
-
-
-def _equality(display: CurvesDisplay) -> Labelled:
-    ends = np.array([0.0, 1.0])
-    return display._reference(ends, ends, linewidth=0.9, linestyle="-")
 
 
 class LorenzDisplay(CurvesDisplay):
@@ -261,10 +252,10 @@ class LorenzDisplay(CurvesDisplay):
     spec = CurveSpec(
         "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
         "Proportion of subjects, those with fewest errors first", "Proportion of errors",
-        details=lambda _: ["grey: equal errors for all subjects"], over=_of_errors,
-        curve=_lorenz_curve, text=_with_gini, marked=False, size=look.SQUARE,
-        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, reference=_equality,
-        at=0.7,
+        details=lambda _: ["grey: equal errors for all subjects"], over_each=_of_errors,
+        curve=_lorenz_curve, text=_with_gini, marked=False, size=(5.8, 6.0),
+        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, at=0.7,
+        reference=lambda display: display._diagonal(linewidth=0.9, linestyle="-"),
     )  # fmt: skip
 
 

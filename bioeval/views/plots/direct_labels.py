@@ -58,13 +58,6 @@ class _Page(NamedTuple):
     boxes: list[np.ndarray]  # ends of what is already placed
 
 
-def threshold_line(ax: Axes, at: float, text: str) -> Labelled:
-    """Draw a threshold as a vertical line over the whole axes, with a label near its top."""
-    dash = (0, (4, 2))
-    ax.axvline(at, color=TEXT, linewidth=0.9, linestyle=dash, zorder=4)
-    return Labelled(text, TEXT, np.array([at, at]), np.array(ax.get_ylim()), 0.97, dash)
-
-
 class _Placed(Artist):
     """An artist of axes that is placed when it is drawn, and when the layout asks for its size."""
 

@@ -12,31 +12,50 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cbook import STEP_LOOKUP_MAP
+from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
 
 from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import DataError
 from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.direct_labels import DirectLabels, KeyBelow, Labelled
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
     in_words,
     joined,
+    kind_of,
+    of_each,
     other_term,
     over,
     pick,
-    pick_one,
+    steps_of,
+    threshold_label,
     title_of,
     undefined,
 )
-from bioeval.views.terms import interval_method
+from bioeval.views.terms import interval_method, term_translator
 
 
 class Display:
-    """The arrays of a plot, with the axes and the figure of its last drawing."""
+    """The arrays of a plot, with the axes and the figure of its last drawing.
+
+    A new plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which
+    begins with `_axes`, draws on these, names what it shows, and returns the display. `_why` says
+    why nothing can be drawn. A plot of one result inherits `from_results`::
+
+        class AgesDisplay(OneResultDisplay):
+            _plot = "ages"  # its name in the door, with the variables that it needs
+
+            def plot(self, ax=None, *, name=None, **style):
+                self._axes(ax).hist(self._dataset["age"].values, **style)
+                self._titled("Ages", name, ["at enrolment"])
+                self._labelled("Age (years)", "Subjects")
+                return self
+    """
 
     ax_: Axes
     figure_: Figure
@@ -61,6 +80,95 @@ class Display:
         self.figure_ = look.figure_of(self.ax_)
         return self.ax_
 
+    def _more_axes(self, place: Any, **shared: Any) -> Axes:
+        """Return further axes at a place of a grid, or with these bounds, in the same style."""
+        figure = self.ax_.figure
+        add = figure.add_axes if isinstance(place, tuple) else figure.add_subplot
+        return look.axes_for(add(place, **shared))
+
+    def _panels(self, number: int) -> list[Axes]:
+        """Divide the place of the axes into panels one below another; they keep the top place."""
+        ax = self.ax_
+        place, places = ax.get_subplotspec(), list[Any]()
+        if place is None:
+            left, low, wide, high = ax.get_position().bounds
+            gap = 0.06 * high
+            each = (high - gap * (number - 1)) / number
+            places = [(left, low + k * (each + gap), wide, each) for k in range(number)][::-1]
+            ax.set_position(places[0])
+        else:
+            parts = place.subgridspec(number, 1)
+            places = [parts[k] for k in range(number)]
+            ax.set_subplotspec(parts[0])
+        return [ax, *(self._more_axes(place, sharex=ax) for place in places[1:])]
+
+    def _room(self) -> tuple[float, float]:
+        """Return the approximate width and height of the axes, in points."""
+        return look.room(self.ax_)
+
+    def _titled(
+        self, title: str, name: str | None, lines: Iterable[str], ax: Axes | None = None,
+        gap: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Write the title with the name of a system, and small lines `gap` points below it."""
+        look.titled(ax or self.ax_, f"{title}: {name}" if name else title, lines, gap=gap)
+
+    def _labelled(
+        self, x: str, y: str, term_x: str = "", term_y: str = "", ax: Axes | None = None
+    ) -> None:
+        """Label the axes, with the other vocabulary's terms in small."""
+        look.labelled(ax or self.ax_, x, y, term_x, term_y)
+
+    def _note(
+        self, text: str, place: tuple[float, float], step: tuple[float, float],
+        ax: Axes | None = None, **style: Any,
+    ) -> Annotation:  # fmt: skip
+        """Write a small text at a place, `step` points from it."""
+        return look.note(ax or self.ax_, text, place, step, **style)
+
+    def _empty(self, *lines: str) -> None:
+        """Write sentences on why nothing is drawn, in the middle of empty axes."""
+        look.empty(self.ax_, map(look.sentence, lines))
+
+    def _key_below(self) -> None:
+        """Name the labelled artists in a key below the axes."""
+        KeyBelow(self.ax_)
+
+    def _name_lines(self, lines: Sequence[Labelled], ax: Axes | None = None) -> DirectLabels:
+        """Name lines beside themselves."""
+        return DirectLabels(ax or self.ax_, lines)
+
+    def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: str = "") -> str:
+        """Return the confidence and the method of a band."""
+        confidence = 100 * float(attrs["confidence"])
+        return f"bands{of}: {confidence:g} % {where}, {interval_method(attrs)}"
+
+    def _threshold_line(self, at: float, text: str) -> Labelled:
+        """Draw a threshold as a vertical line over the whole axes, to be named near its top."""
+        dash, ends = (0, (4, 2)), np.array(self.ax_.get_ylim())
+        self.ax_.axvline(at, color=look.TEXT, linewidth=0.9, linestyle=dash, zorder=4)
+        return Labelled(text, look.TEXT, np.array([at, at]), ends, 0.97, dash)
+
+    def _rates_in_cells(
+        self, ax: Axes, rates: np.ndarray, grounds: np.ndarray, starred: np.ndarray
+    ) -> None:
+        """Write the rates of a heat map into its cells, readable on their colours."""
+        for (i, j), rate in np.ndenumerate(rates):
+            text = "n/a" if rate != rate else look.measured(rate) if rate else "0"
+            ax.text(
+                j, i, text + "*" * int(starred[i, j] and rate == rate), ha="center", va="center",
+                color="white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT,
+                fontsize=look.SMALL_SIZE,
+            )  # fmt: skip
+
+    def _colour_bar(
+        self, colours: Any, ax: Axes, text: str, term: str = "", **style: Any
+    ) -> Colorbar:
+        """Draw the colour bar of a picture with its name, and the other vocabulary's in small."""
+        bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30, **style)
+        look.bar_labelled(bar, ax, text, term)
+        return bar
+
 
 class OneResultDisplay(Display):
     """A display of one result."""
@@ -69,16 +177,22 @@ class OneResultDisplay(Display):
 
     def __init__(self, dataset: xr.Dataset):
         self._dataset = dataset
+        self._translate = term_translator(dataset)
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the one result in `data` that the plot draws."""
-        return cls(pick_one(data, cls._plot).dataset)
+        (system,) = pick(data, cls._plot, single=True)
+        return cls(system.dataset)
 
-    def _titled(self, title: str, name: str | None, lines: Iterable[str]) -> None:
-        """Write the title with the given name of the system, or its own."""
-        name = name or as_plot_text(self._dataset.attrs.get("system", ""))
-        look.titled(self.ax_, f"{title}: {name}" if name else title, lines)
+    def _titled(
+        self, title: str, name: str | None, lines: Iterable[str], ax: Axes | None = None,
+        gap: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Write the title of the first axes with the given name of the system, or its own."""
+        if ax is None:
+            name = name or as_plot_text(self._dataset.attrs.get("system", ""))
+        super()._titled(look.sentence(title), name, lines, ax, gap)
 
 
 def picture_of(figure: Figure) -> str:
@@ -98,8 +212,6 @@ MAX_CORNERS = 5000
 
 # Sampled galleries whose curves are drawn; more would fill the cloud.
 CLOUD = 200
-
-RANKS = (1, 5, 10)
 
 # Of several systems with more curves than this, each is named once, and line styles are explained.
 MOST_NAMED = 4
@@ -143,50 +255,31 @@ def curve_of(
     return Curve(name, values(x), values(y), system, why_not, low=low, high=high, inside=inside)
 
 
-def curves_at_ranks(
-    systems: Sequence[System], x: str, y: str, ranks: Sequence[int]
-) -> list[tuple[Curve, int]]:
-    """Return one curve per system and rank, with its rank; by default at known ranks.
-
-    Of one system each rank has its colour, of several each system.
-    """
-    curves = []
-    ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
-    if not ranks:
-        raise DataError("ranks is empty; expected at least one rank")
-    for number, system in enumerate(systems):
-        have = system.dataset["rank"].values.tolist()
-        missing = [int(rank) for rank in ranks if rank not in have]
-        if missing and tuple(ranks) != RANKS:
-            raise DataError(
-                f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
-                f"evaluate with max_rank={max(missing)} or more"
-            )
-        for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
-            curve = curve_of(system, x, y, joined(system.name, f"rank {rank}"), rank)
-            hue = number if len(systems) > 1 else i
-            curves.append((replace(curve, hue=hue, dash=i), rank))
-    return curves
-
-
 def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
     """Return the axis limits for two rates."""
     return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
-
-
-def up_to_highest(display: CurvesDisplay) -> dict[str, Any]:
-    """Return the axis limits for rates that may be small, over a proportion."""
-    top = max((float(np.nanmax(c.y)) for c in display.defined), default=1.0) or 1.0
-    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top)}
 
 
 @dataclass(frozen=True)
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.
 
+    A new plot gives the first six fields: its name in the door, its title, the variable on the
+    horizontal axis, those drawn against it with a word for each (empty for one alone), and the
+    labels of the axes. Bands are drawn of variables with ``_low`` and ``_high``::
+
+        class CostDisplay(CurvesDisplay):
+            spec = CurveSpec("cost", "Cost", "prior", {"cost": ""}, "Prior", "Expected cost")
+
+        def cost(data, ax=None, **style):
+            return CostDisplay.from_results(data).plot(ax, **style)
+
     A display that draws more has a method `plot` of its own, for which `limits` and `reference`
-    mean nothing.
+    mean nothing: it begins with `_start`, draws the curves that are `defined` by `_line` and
+    `_band`, and returns `_finish`.
     """
+
+    RANKS: ClassVar = (1, 5, 10)  # of which those that a result has are drawn by default
 
     plot: str  # the public function
     title: str  # empty for a panel below another one, which has the title and the details
@@ -199,6 +292,7 @@ class CurveSpec:
     #: Lines below the title, after what the rates are over.
     details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
     over: Callable[[Sequence[System]], Sequence[str]] = over
+    over_each: Callable[[xr.Dataset], str] | None = None  # in place of `over`: of one system
     by_itself: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = curve_of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
@@ -229,13 +323,37 @@ class CurveSpec:
         by_system = self.hue_by_system or len(systems) > 1
         return [
             replace(
-                self.curve(system, self.x, y, joined(system.name, word)),
+                self.curve(system, self.x, y, system.named(word)),
                 hue=number if by_system else look.HUES.get(y, i), dash=i,
             )
             for number, system in enumerate(systems)
             for i, (y, word) in enumerate(self.lines.items())
             if y in system.dataset
         ]  # fmt: skip
+
+    def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
+        """Return one curve per system and rank, with its rank; by default at known ranks.
+
+        Of one system each rank has its colour, of several each system.
+        """
+        curves = []
+        ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
+        if not ranks:
+            raise DataError("ranks is empty; expected at least one rank")
+        (y,) = self.lines
+        for number, system in enumerate(systems):
+            have = system.dataset["rank"].values.tolist()
+            missing = [int(rank) for rank in ranks if rank not in have]
+            if missing and tuple(ranks) != self.RANKS:
+                raise DataError(
+                    f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
+                    f"evaluate with max_rank={max(missing)} or more"
+                )
+            for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
+                curve = curve_of(system, self.x, y, system.named(f"rank {rank}"), rank)
+                hue = number if len(systems) > 1 else i
+                curves.append((replace(curve, hue=hue, dash=i), rank))
+        return curves
 
 
 class CurvesDisplay(Display):
@@ -297,6 +415,11 @@ class CurvesDisplay(Display):
         """The curves that have values."""
         return [curve for curve in self.curves.values() if not curve.why_not]
 
+    def up_to_highest(self) -> dict[str, Any]:
+        """Return the axis limits for rates that may be small, over a proportion."""
+        top = max((float(np.nanmax(c.y)) for c in self.defined), default=1.0) or 1.0
+        return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top)}
+
     @property
     def why_empty(self) -> str:
         """Why no curve has values; empty if any has."""
@@ -321,7 +444,7 @@ class CurvesDisplay(Display):
     ) -> None:  # fmt: skip
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         given = {
-            "color": look.colour(curve.hue),
+            "color": look.colour_of(curve.hue),
             "linestyle": look.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
@@ -339,6 +462,29 @@ class CurvesDisplay(Display):
         for curve in self.defined:
             self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked)
             self._band(curve)
+
+    def _over_thresholds(
+        self, ax: Axes | None, name: str | None, style: Mapping[str, Any], log: bool = False,
+        thin: bool = True,
+    ) -> str:  # fmt: skip
+        """Draw rates in steps over the thresholds, with their bands; return the axis label.
+
+        For a logarithmic axis, rates of 0 are left out. `thin` draws the corners alone.
+        """
+        kind = kind_of(self.systems, self.spec.plot)
+        self._start(ax, name).set_ylim(-0.015, 1.015)
+        for curve in self.defined:
+            shown = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
+            x, y = curve.x[shown], curve.y[shown]
+            x, y = thinned(x, y) if thin else (x, y)
+            self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
+            self._band(curve, shown)
+        return threshold_label(kind)
+
+    def _diagonal(self, **style: Any) -> Labelled:
+        """Draw the line from (0, 0) to (1, 1); labels of curves avoid it."""
+        ends = np.array([0.0, 1.0])
+        return self._reference(ends, ends, **style)
 
     def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
         """Draw a thin reference line; labels of curves avoid it."""
@@ -375,11 +521,19 @@ class CurvesDisplay(Display):
                 facecolor="none", edgecolor=given.pop("color"), **given,
             )  # fmt: skip
 
+    def _sampled(
+        self, curve: Curve, x: np.ndarray, galleries: np.ndarray, log: bool = False, **style: Any
+    ) -> float:
+        """Draw the curves of the first sampled galleries; return the lowest rate of these."""
+        shown = galleries[:CLOUD]
+        self._cloud(curve, (thinned(x, y, log) for y in shown), **style)
+        return float(np.nanmin(shown, initial=1.0))
+
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
-        given = {"color": look.colour(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
+        given = {"color": look.colour_of(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
         for x, y in lines:
             self.ax_.plot(x, y, **{**given, **style})
 
@@ -397,18 +551,20 @@ class CurvesDisplay(Display):
         if len(reasons) == len(self.curves):
             same = len(set(reasons.values())) == 1
             texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
-            look.empty(self.ax_, [look.sentence(translate(text)) for text in dict.fromkeys(texts)])
+            self._empty(*map(translate, dict.fromkeys(texts)))
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
         title, lines = "", remarks
         if spec.title:
             title = title_of(spec.title, systems)
-            lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
+            each = spec.over_each
+            numbers = spec.over(systems) if each is None else of_each(systems, each)
+            lines = [*numbers, *spec.details(systems), *self._methods(), *remarks]
         once, styles = self._once_a_system()
         lines = [*lines, *styles]
         look.titled(self.ax_, translate(title), map(translate, lines))
         terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
-        look.labelled(self.ax_, translate(spec.x_label), translate(spec.y_label), *terms)
+        self._labelled(translate(spec.x_label), translate(spec.y_label), *terms)
         named = [
             Labelled(
                 joined(
@@ -448,12 +604,11 @@ class CurvesDisplay(Display):
         for name in self.bands_:
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
-                confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
                 by_itself = f"at each {self.spec.by_itself} alone"
                 if attrs.get("band") == "simultaneous":
                     apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
                     by_itself = f"simultaneous along the curve{apart}"
-                said.append(f"bands: {confidence:g} % {by_itself}, {method}")
+                said.append(self._band_in_words(attrs, by_itself))
         return list(dict.fromkeys(said))
 
 

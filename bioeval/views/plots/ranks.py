@@ -15,7 +15,6 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
-    CLOUD,
     CurvesDisplay,
     CurveSpec,
     Display,
@@ -34,7 +33,6 @@ from bioeval.views.plots.systems import (
     other_term,
     over,
     pick,
-    pick_one,
     threshold_label,
     title_of,
     undefined,
@@ -81,9 +79,8 @@ class CmcDisplay(CurvesDisplay):
                     curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values
                 )
                 clouds |= {len(galleries)} - {0}
-                galleries = galleries[:CLOUD, shown]
-                self._cloud(curve, (thinned(x, g, log) for g in galleries), drawstyle="steps-post")
-                lowest = min(lowest, float(galleries.min(initial=1.0)))
+                steps = {"drawstyle": "steps-post"}
+                lowest = min(lowest, self._sampled(curve, x, galleries[:, shown], log, **steps))
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
@@ -205,7 +202,7 @@ class DirSurfaceDisplay(Display):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the surface of one open-set result, or of a tree that has one."""
-        return cls(pick_one(data, "dir_surface"))
+        return cls(*pick(data, "dir_surface", single=True))
 
     def plot(
         self,
@@ -234,10 +231,10 @@ class DirSurfaceDisplay(Display):
         )  # fmt: skip
         if self._why:
             ax.set(xticks=[], yticks=[])
-            look.empty(ax, [look.sentence(translate(self._why))])
+            self._empty(translate(self._why))
         else:
             self._draw(last, log, style)
-        look.labelled(ax, threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
+        self._labelled(threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
         return self
 
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
@@ -256,13 +253,8 @@ class DirSurfaceDisplay(Display):
         ax.set_ylim(0.5, last + 0.5)
         ax.set_xlim(x[0], x[-1])
         self._far_marks(x, y, self._contours(x, y, z))
-        bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
-        look.bar_labelled(
-            bar,
-            ax,
-            in_words([self.system])("Detection and identification rate, DIR"),
-            other_term([self.system], "dir"),
-        )
+        label = in_words([self.system])("Detection and identification rate, DIR")
+        self._colour_bar(self.mesh_, ax, label, other_term([self.system], "dir"))
 
     def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Draw where DIR first reaches round values, along the edges of the cells.

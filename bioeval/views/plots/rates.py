@@ -20,13 +20,10 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import (
     MOST_NAMED,
-    RANKS,
     Curve,
     CurvesDisplay,
     CurveSpec,
     curve_of,
-    curves_at_ranks,
-    thinned,
 )
 from bioeval.views.plots.systems import (
     System,
@@ -36,8 +33,6 @@ from bioeval.views.plots.systems import (
     kind_of,
     pick,
     scalar,
-    steps_of,
-    threshold_label,
 )
 from bioeval.views.tasks import unit_of
 from bioeval.views.terms import TermTranslator
@@ -168,9 +163,9 @@ class DirFarDisplay(FarCurvesDisplay):
     )  # fmt: skip
 
     @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
+    def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        found = curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
+        found = cls.spec.curves_at(pick(data, "dir_far"), ranks)
         return cls(curve for curve, _ in found)
 
 
@@ -288,7 +283,7 @@ def dir_far(
     data: Any,
     ax: Axes | None = None,
     *,
-    ranks: Sequence[int] = RANKS,
+    ranks: Sequence[int] = CurveSpec.RANKS,
     log: bool = False,
     **style: Any,
 ) -> DirFarDisplay:
@@ -546,30 +541,21 @@ class ErrorRatesDisplay(CurvesDisplay):
     ) -> Self:
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
         log = require_flag("log", log)
-        ax = self._start(ax, name)
-        steps = steps_of(self.kind)
-        floors = [0.1]
-        for curve in self.defined:
-            shown = np.isfinite(curve.x)
-            if log:
+        label = self._over_thresholds(ax, name, style, log)
+        if log:
+            floors = [0.1]
+            for curve in self.defined:
                 role = "genuine" if curve.name.endswith("FRR") else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
-                shown &= curve.y > 0
-            line = thinned(curve.x[shown], curve.y[shown])
-            self._line(curve, *line, {"drawstyle": steps, **style})
-            self._band(curve, shown)
-        if log:
-            look.log_axis(ax, "y", min(floors) / 1.8, 1.3)
-        else:
-            ax.set_ylim(-0.015, 1.015)
+            look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
-            ax.set_xticks([])
+            self.ax_.set_xticks([])
         details = self._limit()
         others = self._eer(log)
         similar = larger_is_closer(self.kind)
         at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
         return self._finish(
-            x_label=threshold_label(self.kind), details=lambda _: details, at=at, others=others,
+            x_label=label, details=lambda _: details, at=at, others=others,
         )  # fmt: skip
 
     def _limit(self) -> list[str]:
@@ -600,7 +586,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 continue
             several = len(self.systems) > 1
             curve = next(c for c in self.curves.values() if c.system is system)
-            colour = look.colour(curve.hue) if several else look.TEXT
+            colour = look.colour_of(curve.hue) if several else look.TEXT
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.curves) > MOST_NAMED:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
@@ -21,13 +22,14 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled, threshold_line
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import MOST_NAMED, Display
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
     joined,
     kind_of,
+    of_each,
     over,
     score_label,
 )
@@ -49,6 +51,7 @@ class ScoreDistributionsDisplay(Display):
     labels_: DirectLabels
     _plot, _title = "score_distributions", "Genuine and impostor scores"
     _off = "infinite, or far from all others"  # where scores lie that have no bin
+    _over_each: ClassVar[Callable[[xr.Dataset], str] | None] = None  # as of a `CurveSpec`
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
         self.systems = [System(name, system.about) for name, system in systems.items()]
@@ -97,7 +100,7 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                colour = look.colour(number if several else i)  # of a class, as of its errors
+                colour = look.colour_of(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
                 shown = text if not once else label * (i == 0)
@@ -112,12 +115,12 @@ class ScoreDistributionsDisplay(Display):
         else:
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
-        look.titled(ax, self._title, [*self._over(), *remarks])
-        look.labelled(ax, score_label(self.kind), "Density within each class")
+        self._titled(self._title, None, [*self._over(), *remarks])
+        self._labelled(score_label(self.kind), "Density within each class")
         return self
 
     def _over(self) -> list[str]:
-        return over(self.systems)
+        return of_each(self.systems, self._over_each) if self._over_each else over(self.systems)
 
     def _limit(self, log: bool) -> None:
         """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
@@ -140,7 +143,7 @@ class ScoreDistributionsDisplay(Display):
             given = [] if thresholds is None else thresholds
             given = np.ravel(require_numbers("thresholds", given)).tolist()
             marks = {f"t = {float(t):.4g}": float(t) for t in given}
-        return [threshold_line(self.ax_, t, text) for text, t in marks.items() if np.isfinite(t)]
+        return [self._threshold_line(t, text) for text, t in marks.items() if np.isfinite(t)]
 
     def _unplaced(self) -> list[str]:
         said = []
@@ -238,11 +241,10 @@ class MatrixDisplay(Display):
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
         for which in ("x", "y"):
             self._axis(which)
-        look.labelled(ax, "Gallery template", "Probe template")
+        self._labelled("Gallery template", "Probe template")
         self._states(picture)
         if shown.count():
-            bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
-            look.bar_labelled(bar, ax, score_label(self.kind))
+            self._colour_bar(self.image_, ax, score_label(self.kind), shrink=0.9)
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:

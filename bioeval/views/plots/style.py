@@ -5,6 +5,7 @@ Matplotlib's global settings stay as they are; each artist is styled by itself.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
@@ -68,7 +68,7 @@ SIZE = (6.4, 4.8)
 SQUARE = (5.8, 6.0)
 
 
-def colour(number: int) -> tuple[float, float, float]:
+def colour_of(number: int) -> tuple[float, float, float]:
     """Return the colour of a curve by its number; numbers beyond the palette get greyer ones."""
     turn, place = divmod(number, len(PALETTE))
     rgb = np.array(to_rgb(PALETTE[place]))
@@ -124,21 +124,6 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
     ax.grid(True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     return ax
-
-
-def stacked(ax: Axes, number: int) -> list[Axes]:
-    """Divide the place of `ax` into axes one below another; `ax` keeps the top place."""
-    figure, place = ax.figure, ax.get_subplotspec()
-    if place is None:
-        left, low, wide, high = ax.get_position().bounds
-        gap = 0.06 * high
-        each = (high - gap * (number - 1)) / number
-        places = [(left, low + k * (each + gap), wide, each) for k in range(number)][::-1]
-        ax.set_position(places[0])
-        return [ax, *(axes_for(figure.add_axes(p, sharex=ax)) for p in places[1:])]
-    parts = place.subgridspec(number, 1)
-    ax.set_subplotspec(parts[0])
-    return [ax, *(axes_for(figure.add_subplot(parts[k], sharex=ax)) for k in range(1, number))]
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -287,6 +272,11 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
     )  # fmt: skip
 
 
+def without_formula(text: str) -> str:
+    """Return printable text that matplotlib does not read as a formula between dollars."""
+    return re.sub(r"(?<!\\)\$", r"\\$", text)
+
+
 def sentence(text: str) -> str:
     """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
@@ -297,15 +287,8 @@ def note(
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
     of = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    return ax.annotate(text, place, step, **{**of, "fontsize": SMALL_SIZE, "color": QUIET, **style})
-
-
-def in_cell(ax: Axes, place: tuple[float, float], text: str, ground: Any) -> None:
-    """Write a text in the middle of a cell of a heat map, readable on its colour."""
-    ax.text(
-        *place, text, ha="center", va="center", fontsize=SMALL_SIZE,
-        color="white" if luminance(ground) < 0.25 else TEXT,
-    )  # fmt: skip
+    given = {**of, "fontsize": SMALL_SIZE, "color": QUIET, **style}
+    return ax.annotate(without_formula(text), place, step, **given)
 
 
 # --------------------------------------------------------------------------------- ticks
@@ -357,10 +340,11 @@ def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[in
     return shown, [f"ranks beyond {shown:,} are left out: nothing changes"] * (shown < last)
 
 
-def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> None:
-    """Make an axis of ranks, with whole numbers on it."""
+def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:
+    """Make an axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
     axis = getattr(ax, f"{which}axis")
-    if require_flag("log", log):
+    log = last > LINEAR_RANKS if log is None else require_flag("log", log)
+    if log:
         ax.set(**{f"{which}scale": "log"})
         mantissas = (1, 2, 5) if last < 1000 else (1,)
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
@@ -374,11 +358,6 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
     margin = (last / first) ** 0.02 if log else 0.02 * max(last - first, 1)
     limits = (first / margin, last * margin) if log else (first - margin, last + margin)
     ax.set(**{f"{which}lim": limits})
-
-
-def percent_axis(axis: Axis) -> None:
-    """Write the ticks of an axis of rates in per cent."""
-    axis.set_major_formatter(lambda value, _: percent(value))
 
 
 def rate_limits(low: float) -> tuple[float, float]:
@@ -402,8 +381,8 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
     return np.unique(at.round().astype(int))
 
 
-def percent(value: float) -> str:
-    """Return a round rate in per cent."""
+def percent(value: float, _: Any = None) -> str:
+    """Return a round rate in per cent; also as the formatter of an axis."""
     return f"{100 * value:.3g} %"
 
 

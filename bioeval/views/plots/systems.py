@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
 from bioeval.results.layouts import former_names
 from bioeval.views.plots import style as look
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
-from bioeval.views.tasks import once
+from bioeval.views.tasks import each_once
 from bioeval.views.terms import TermTranslator, term_translator
 
 _WORDS = {
@@ -39,26 +38,26 @@ class System:
     group: str = ""  # the system
     variant: str = ""  # which of its results of one task
 
+    def named(self, *words: str) -> str:
+        """Return its name, followed by words for what is drawn of it."""
+        return joined(self.name, *words)
 
-def pick(data: Any, plot: str) -> list[System]:
+
+def pick(data: Any, plot: str, single: bool = False) -> list[System]:
     """Return the datasets in `data` that a plot can draw, under distinct names.
 
     `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or a
-    mapping of name to either; `plot` is the public name of the plot.
+    mapping of name to either; `plot` is the public name of the plot. With `single`, more than one
+    is an error.
     """
-    return _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
-
-
-def pick_one(data: Any, plot: str) -> System:
-    """Return the one dataset in `data`, for plots that show one system."""
-    found = pick(data, plot)
-    if len(found) > 1:
+    found = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
+    if single and len(found) > 1:
         names = ", ".join(repr(system.name) for system in found)
         raise DataError(
             f"be.plot.{plot} shows one system, but {len(found)} are given ({names}); draw each on "
             "its own axes, with ax="
         )
-    return found[0]
+    return found
 
 
 def drawable(data: Any, plot: Plot) -> Any:
@@ -92,10 +91,10 @@ class PlotFile(NamedTuple):
         return display if display.why_empty else display.plot(figure, **self.options)
 
 
-def plot_files(data: Any, plots: Iterable[Plot]) -> Iterator[PlotFile]:
-    """Yield the files of each plot that `data` supports."""
-    for plot in plots:
-        if (found := drawable(data, plot)) is None:
+def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
+    """Yield the files of each plot that `data` supports, except for those of some plots."""
+    for plot in PLOTS.values():
+        if plot.name in without or (found := drawable(data, plot)) is None:
             continue
         for stem, options in plot.files.items():
             for one in pick(found, plot.name) if plot.one_system else [found]:
@@ -111,12 +110,7 @@ def needs_of(data: Any, plot: Plot) -> Needs:
 
 def as_plot_text(name: object) -> str:
     """Return a name for a plot: short, printable, and not read as a formula between dollars."""
-    return without_formula(short_name(str(name)))
-
-
-def without_formula(text: str) -> str:
-    """Return printable text that matplotlib does not read as a formula between dollars."""
-    return re.sub(r"(?<!\\)\$", r"\\$", text)
+    return look.without_formula(short_name(str(name)))
 
 
 def joined(*parts: str) -> str:
@@ -214,7 +208,7 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
             f"tree has them ({listed})"
         )
-    found = once(
+    found = each_once(
         {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
     )
     for dataset in found.values():

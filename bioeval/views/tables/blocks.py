@@ -21,9 +21,9 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.views.tables import about, intervals, warnings
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.terms import TermTranslator, dictionary, interval_method, words_of, written
+from bioeval.views.tables.result_table import about, intervals, warnings
+from bioeval.views.terms import TermTranslator, dictionary, interval_method, term_translator
 
 _GAP = 2  # columns between those of a table
 _WIDTH = 80  # of plain lines, as of `wrapped`
@@ -96,7 +96,7 @@ class StudyReport:
             return self._translate(text) if said else text
         if text.rates is None:
             return dictionary(text.found.values())
-        return written(text.rates, words_of(next(iter(text.found.values()))))
+        return term_translator(next(iter(text.found.values()))).others(text.rates)
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
         found, reword = block.found, self._reword if block.reworded else str

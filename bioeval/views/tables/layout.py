@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.results.words import NOT_DEFINED, in_one_precision, threshold_text
+from bioeval.base.errors import without_controls
+from bioeval.results.words import NOT_DEFINED, in_one_precision
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,6 @@ def decimals_for(attempts: int | None) -> int:
     return min(4, max(2, len(str(attempts or 0)) - 2))
 
 
-def score(value: float) -> str:
-    """Return a score with six digits."""
-    return "NaN" if math.isnan(value) else threshold_text(float(value))
-
-
 def thresholds(values: Sequence[float | None]) -> list[str]:
     """Return thresholds of six digits with equal numbers of decimals; empty for None."""
     known = iter(in_one_precision([value for value in values if value is not None], 6))
@@ -178,6 +175,15 @@ def known(value: int) -> str:
 def wide_console() -> Console:
     """Return a console that no table is too wide for."""
     return Console(width=10_000, color_system=None, highlight=False, emoji=False, markup=False)
+
+
+def plain(renderable: Any, width: int) -> str:
+    """Return a rich renderable as plain text."""
+    stream = io.StringIO()
+    options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+    Console(file=stream, width=width, color_system=None, **options).print(renderable)
+    text = without_controls(stream.getvalue())
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def leaves(item: Any, console: Console, depth: int = 0) -> Iterator[tuple[int, str | Text | Table]]:

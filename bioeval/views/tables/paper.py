@@ -9,7 +9,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from bioeval.base.errors import DataError, bad_choice
-from bioeval.views.tables import CHOSEN, alarms, has_chosen, intervals, layout as numbers
+from bioeval.views.tables import layout as numbers
+from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, intervals
 from bioeval.views.tables.sections import section
 from bioeval.views.tasks import averaged, system_of, unit_of
 

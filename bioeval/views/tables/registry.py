@@ -16,13 +16,13 @@ from rich.console import Group
 from bioeval.base.errors import DataError, printable
 from bioeval.base.study import View, doors
 from bioeval.results.blocks import Table as BlockTable
-from bioeval.views.tables import ResultTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.layout import NOT_DEFINED
 from bioeval.views.tables.paper import SystemsTable, with_sd
+from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
-from bioeval.views.terms import TermTranslator, words_of
+from bioeval.views.terms import TermTranslator, term_translator
 
 #: Writes a warning for its reader, for example with options of the command line.
 Reword = Callable[[str], str]
@@ -64,8 +64,7 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
         parts = [{name if view.several else "": only}]
     else:
         parts = [dict(found)] if view.several else [{"": x} for x in found.values()]
-    words = words_of(next(iter(found.values())))
-    translate = TermTranslator(words, view.rates)
+    translate = term_translator(next(iter(found.values())), view.rates)
     return [StudyReport(blocks(part), translate, reword, view.lines) for part in parts]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,8 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
             yield Sentence()
         yield Title(task)
         rows = [
-            [label, written(value, scale), threshold_text(None if at is None else float(at))]
-            for label, scale, value, at in figures(numbers)
+            [x.label, x.written(x.value), threshold_text(None if x.at is None else float(x.at))]
+            for x in figures(numbers)
         ]
         width = 3 if any(row[2] for row in rows) else 2
         yield Table(["", "value", "threshold"][:width], [x[:width] for x in rows], said="labels")
@@ -35,14 +35,28 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
         yield Note(", ".join(counts), exact=True)
 
 
-def figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
-    """Yield each figure with its label, its scale, its value and its threshold."""
+class Figure(NamedTuple):
+    """One number of a summary, or its values over partitions."""
+
+    label: str
+    value: Any
+    at: Any  # its threshold
+    percent: bool
+
+    def written(self, value: float) -> str:
+        """Return one of its values as text."""
+        if np.isnan(value):
+            return "n/a"
+        return f"{100 * value:.2f}" if self.percent else f"{value:.4f}"
+
+
+def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
+    """Yield each figure of a summary that has a label."""
     known = {**AVERAGED, "min_cost": MIN_COST, "cmc": CMC, **QUERY_MEANS}
     for name, value in numbers.items():
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
             continue
-        scale = 100.0 if scalar.percent else 1.0
         each = value if isinstance(value, Mapping) else {"": value}
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, one in each.items():
@@ -53,7 +67,7 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]
                 label = label.format(prior=place, rank="K" if place == "" else place)
             elif place != "":
                 label = f"{label}, rank {place}"
-            yield with_unit(label, scalar), scale, one, _at(at, place, scalar)
+            yield Figure(with_unit(label, scalar), one, _at(at, place, scalar), scalar.percent)
 
 
 def _at(at: Any, place: Any, scalar: Scalar) -> Any:
@@ -61,8 +75,3 @@ def _at(at: Any, place: Any, scalar: Scalar) -> Any:
     if isinstance(at, Mapping):
         return at.get(place)
     return at if scalar.threshold else None
-
-
-def written(value: float, scale: float) -> str:
-    """Return a figure as text, in per cent where the scale is 100."""
-    return "n/a" if np.isnan(value) else f"{scale * value:.{2 if scale > 1 else 4}f}"

@@ -391,7 +391,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
 
 @pytest.mark.slow
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
-    from bioeval.views.plots import save
+    from bioeval.views.plots import files as written
 
     drawn = {}
 
@@ -399,7 +399,7 @@ def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, caps
         drawn[path.stem] = {text.get_text() for text in figure.findobj(match=Text)}
         return path
 
-    monkeypatch.setattr(save, "save", keep)
+    monkeypatch.setattr(written, "save", keep)
     assert main([*files, "--out", "here", "--plots"]) == 0
     assert set(drawn) == {"roc", "roc-log", "det", "cmc", "dir-far", "dir-far-log"}
     for texts in drawn.values():

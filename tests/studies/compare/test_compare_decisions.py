@@ -15,7 +15,7 @@ from bioeval.studies.compare.counts import PairedAttempts
 from bioeval.studies.compare.tables import ComparisonTable
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.verification_job import VerificationJob
-from bioeval.views.tables import plain as as_text
+from bioeval.views.tables.layout import plain as as_text
 
 
 def by_subject(scores):

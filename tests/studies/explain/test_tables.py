@@ -11,7 +11,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.studies.explain.results import GENUINE
 from bioeval.studies.explain.tables import LONGEST, ExplanationTable, lists_of
-from bioeval.views.tables import plain
+from bioeval.views.tables.layout import plain
 
 WHO = np.repeat(np.arange(20), 4)
 

@@ -16,7 +16,7 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.folds.tables import FoldTable
 from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
-from bioeval.views.tables import plain as as_text
+from bioeval.views.tables.layout import plain as as_text
 
 
 @given(data=st.data())

@@ -19,7 +19,7 @@ from bioeval.cli import main
 from bioeval.cli.lazy_group import root
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.thresholds.tables import StudyTable
-from bioeval.views.tables import plain
+from bioeval.views.tables.layout import plain
 
 
 @pytest.fixture(scope="module")

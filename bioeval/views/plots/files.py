@@ -114,9 +114,9 @@ def save_all(
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; expected a folder, or a new name")
     folder.mkdir(parents=True, exist_ok=True)
-    plots = [plot for plot in PLOTS.values() if not (overlaid and plot.one_system)]
+    without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    for one in chain(plot_files(results, plots), _of_scores(of_scores)):
+    for one in chain(plot_files(results, without), _of_scores(of_scores)):
         name = _name(one.stem, one.system)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")

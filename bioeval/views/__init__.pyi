@@ -1,0 +1,19 @@
+"""What studies use of this package."""
+
+from bioeval.views.images import Images as Images
+from bioeval.views.show import Shown as Shown, print_table as print_table
+from bioeval.views.tasks import (
+    TASKS as TASKS,
+    Averaged as Averaged,
+    averaged as averaged,
+    datasets as datasets,
+    report_ranks as report_ranks,
+    systems as systems,
+    unit_of as unit_of,
+    value_of as value_of,
+)
+from bioeval.views.terms import (
+    dictionary as dictionary,
+    in_terms as in_terms,
+    term_translator as term_translator,
+)

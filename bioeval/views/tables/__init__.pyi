@@ -1,0 +1,25 @@
+"""What studies use of this package."""
+
+from bioeval.views.tables.layout import (
+    decimals_for as decimals_for,
+    grid as grid,
+    indented as indented,
+    mean_text as mean_text,
+    plain_table as plain_table,
+    warned as warned,
+)
+from bioeval.views.tables.registry import table_of as table_of
+from bioeval.views.tables.result_table import (
+    about as about,
+    alarms as alarms,
+    intervals as intervals,
+    optimistic as optimistic,
+    warnings as warnings,
+    with_joined_targets as with_joined_targets,
+)
+from bioeval.views.tables.sections import (
+    fusion_in_words as fusion_in_words,
+    section as section,
+    title as title,
+)
+from bioeval.views.tables.summary import figures as figures
