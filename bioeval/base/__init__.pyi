@@ -3,7 +3,6 @@
 from bioeval.base.arguments import (
     MOST_DRAWS as MOST_DRAWS,
     numbers_or_nothing as numbers_or_nothing,
-    overflows as overflows,
     require_array as require_array,
     require_callable as require_callable,
     require_flag as require_flag,
@@ -51,12 +50,13 @@ from bioeval.base.memory import (
     physical_memory as physical_memory,
     require_memory as require_memory,
 )
-from bioeval.base.panels import panel as panel, safe as safe
+from bioeval.base.panels import panel as panel, safe as safe, table as table
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,
     reporter as reporter,
     stage as stage,
+    ticker as ticker,
 )
 from bioeval.base.random import (
     RandomState as RandomState,

@@ -1,9 +1,5 @@
-"""The command line."""
+"""What studies use of this package."""
 
-from bioeval.cli.program import main as main
-
-# For studies
-# isort: split
 from bioeval.cli.arguments import (
     METADATA as METADATA,
     NUMBERS as NUMBERS,
@@ -21,6 +17,11 @@ from bioeval.cli.command import (
     option_group as option_group,
     reword as reword,
 )
+from bioeval.cli.images import (
+    image_folder as image_folder,
+    images_option as images_option,
+    require_images as require_images,
+)
 from bioeval.cli.options import (
     output_options as output_options,
     shared_options as shared_options,
@@ -28,6 +29,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import (
     MoreOutputs as MoreOutputs,
+    MoreResults as MoreResults,
     Output as Output,
     take_out as take_out,
     take_scores as take_scores,

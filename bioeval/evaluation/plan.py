@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engine import refuse_engine
+from bioeval.base.engines import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.study import offered

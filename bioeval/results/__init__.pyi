@@ -68,6 +68,7 @@ from bioeval.results.threshold_lookup import (
 )
 from bioeval.results.verification import point_scalars as point_scalars
 from bioeval.results.words import (
+    NOT_DEFINED as NOT_DEFINED,
     excluded as excluded,
     in_one_precision as in_one_precision,
     number as number,

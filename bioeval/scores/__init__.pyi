@@ -12,6 +12,7 @@ from bioeval.scores.blocks import (
     MatrixMemory as MatrixMemory,
     Progress as Progress,
     as_row as as_row,
+    is_small as is_small,
     require_subjects as require_subjects,
     threads_for as threads_for,
 )

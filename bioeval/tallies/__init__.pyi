@@ -17,10 +17,13 @@ from bioeval.tallies.counters import (
 from bioeval.tallies.counts import (
     CellCounts as CellCounts,
     IdentificationTally as IdentificationTally,
+    ImpostorProbes as ImpostorProbes,
     KeptScores as KeptScores,
     ThresholdCounts as ThresholdCounts,
     VerificationTally as VerificationTally,
+    of_role as of_role,
     require_alike as require_alike,
+    role_of as role_of,
 )
 from bioeval.tallies.file_values import (
     is_array as is_array,
@@ -60,6 +63,7 @@ from bioeval.tallies.points import (
     allowed_errors as allowed_errors,
     check_costs as check_costs,
     check_targets as check_targets,
+    hull_of as hull_of,
     per_cent as per_cent,
 )
 from bioeval.tallies.second_pass import (

@@ -1,7 +1,7 @@
 """What studies use of this package."""
 
 from bioeval.views.images import Images as Images
-from bioeval.views.show import Shown as Shown, print_table as print_table
+from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (
     TASKS as TASKS,
     Averaged as Averaged,

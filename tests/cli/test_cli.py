@@ -1161,8 +1161,8 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.stats.options import BANDS
-    from bioeval.tallies.identification_job import RANK_UNITS
-    from bioeval.tallies.verification_job import TEMPLATES
+    from bioeval.tallies.identification_job import RankUnit
+    from bioeval.tallies.verification_job import Templates
     from bioeval.views.plots.files import FORMATS
     from bioeval.views.terms import TERMS
 
@@ -1177,8 +1177,8 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
     assert choices.pop("missing_chunks") == MISSING_CHUNKS
-    assert choices.pop("rank_unit") == RANK_UNITS
-    assert choices.pop("templates") == TEMPLATES
+    assert choices.pop("rank_unit") == get_args(RankUnit)
+    assert choices.pop("templates") == get_args(Templates)
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from bioeval.base.engine import computed_by
+from bioeval.base.engines import computed_by
 
 P = ParamSpec("P")
 R = TypeVar("R")

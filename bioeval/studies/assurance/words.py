@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base import larger_is_closer
 from bioeval.results import threshold_text
 
 

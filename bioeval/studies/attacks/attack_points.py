@@ -13,13 +13,13 @@ import xarray as xr
 
 from bioeval.base import (
     Argument,
+    Bootstrap,
     Name,
     ProtocolError,
     larger_is_closer,
     require_memory,
     seed_sequence,
 )
-from bioeval.base.variables import Bootstrap
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import (

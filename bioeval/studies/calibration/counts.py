@@ -15,8 +15,7 @@ import scipy
 
 from bioeval.scores import BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies import ThresholdCounter, VerificationJob
-from bioeval.tallies.points import hull_of
+from bioeval.tallies import ThresholdCounter, VerificationJob, hull_of
 
 LOG2 = float(np.log(2.0))
 

@@ -38,8 +38,7 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.tallies import check_targets
-from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies import Attempts, check_targets
 
 
 @leaves_out_attacks

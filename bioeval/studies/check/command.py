@@ -15,11 +15,11 @@ from bioeval.cli import (
     StudyCommand,
     card,
     option,
+    option_group,
     output_options,
     reword,
     shared_options,
 )
-from bioeval.cli.command import option_group
 
 if TYPE_CHECKING:
     from bioeval.cli import Stages

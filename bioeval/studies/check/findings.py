@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bioeval.base.panels import panel, table
+from bioeval.base import panel, table
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")

@@ -51,8 +51,15 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
-from bioeval.tallies import FAR_TARGETS, RankUnit, Templates, Ties, check_targets, require_people
-from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies import (
+    FAR_TARGETS,
+    ImpostorProbes,
+    RankUnit,
+    Templates,
+    Ties,
+    check_targets,
+    require_people,
+)
 
 COMPARISON = {
     "value_a": Name("value of the first system"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
-from bioeval.evaluation.task_plan import runner_of
+from bioeval.evaluation import runner_of
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import (
     BlockReader,

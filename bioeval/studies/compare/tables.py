@@ -10,10 +10,8 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base import POINTS_OF, counted
-from bioeval.base.scalars import COMPARED, Scalar
-from bioeval.results import KIND_DOUBT, Scalars, excluded, former_names
-from bioeval.results.words import NOT_DEFINED, p_value
+from bioeval.base import COMPARED, POINTS_OF, Scalar, counted
+from bioeval.results import KIND_DOUBT, NOT_DEFINED, Scalars, excluded, former_names, p_value
 from bioeval.tallies import per_cent
 from bioeval.views import averaged, term_translator
 from bioeval.views.tables import (

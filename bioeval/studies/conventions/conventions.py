@@ -22,9 +22,9 @@ from bioeval.base import (
     ProtocolError,
     counted,
     nearest_name,
+    reporter,
     require_list,
 )
-from bioeval.base.progress import reporter
 from bioeval.evaluation import closed_set, evaluate, open_set, verification
 from bioeval.protocol import Protocol, load
 from bioeval.results import (

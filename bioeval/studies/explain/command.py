@@ -10,16 +10,16 @@ from bioeval.base import __version__
 from bioeval.cli import (
     THRESHOLD,
     Command,
+    MoreResults,
     StudyCommand,
     card,
     option,
     output_options,
     shared_options,
 )
-from bioeval.cli.outputs import MoreResults
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores import Scores
     from bioeval.studies.explain.explain import Explanation, Steps
 
 

@@ -17,8 +17,7 @@ from bioeval.base import (
     nearest_name,
     require_integer,
 )
-from bioeval.evaluation import EvaluationOptions, Plan, chosen_threshold, resolve_card
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import Protocol, for_layout
 from bioeval.scores import (
     NAME_COLUMNS,
@@ -58,8 +57,7 @@ from bioeval.studies.explain.results import (
     amount_text,
     total,
 )
-from bioeval.tallies import IdentificationJob, Rule, VerificationJob, run_jobs, to_user
-from bioeval.tallies.counts import role_of
+from bioeval.tallies import IdentificationJob, Rule, VerificationJob, role_of, run_jobs, to_user
 from bioeval.views import Shown
 
 if TYPE_CHECKING:

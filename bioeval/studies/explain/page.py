@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bioeval.base.errors import printable
+from bioeval.base import printable
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation
 from bioeval.studies.explain.tables import (
@@ -20,7 +20,8 @@ from bioeval.studies.explain.tables import (
     title_of,
     why,
 )
-from bioeval.views.images import Images, Thumbnail, pictures_of_templates
+from bioeval.studies.explain.thumbnails import Thumbnail, pictures_of_templates
+from bioeval.views import Images
 
 #: Entries of a list that is also there as a whole, at most.
 MOST_ENTRIES = 400

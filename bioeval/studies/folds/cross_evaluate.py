@@ -19,6 +19,7 @@ from bioeval import partition
 from bioeval.base import (
     Argument,
     BioevalWarning,
+    Bootstrap,
     Client,
     DataError,
     Kind,
@@ -28,7 +29,6 @@ from bioeval.base import (
     computed_here,
     counted,
 )
-from bioeval.base.variables import Bootstrap
 from bioeval.evaluation import distributable
 from bioeval.partition import (
     ClaimSampler,
@@ -85,6 +85,7 @@ from bioeval.studies.folds.splits import (
 )
 from bioeval.tallies import (
     FAR_TARGETS,
+    ImpostorProbes,
     PlainTies,
     RankUnit,
     Rule,
@@ -93,7 +94,6 @@ from bioeval.tallies import (
     require_people,
     require_values,
 )
-from bioeval.tallies.counts import ImpostorProbes
 
 
 @leaves_out_attacks

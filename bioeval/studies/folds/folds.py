@@ -22,8 +22,8 @@ from bioeval.base import (
     reporter,
     require_callable,
     stage,
+    ticker,
 )
-from bioeval.base.progress import ticker
 from bioeval.base.study import hooks
 from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate

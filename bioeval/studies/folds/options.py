@@ -22,8 +22,7 @@ from bioeval.scores import Scores, codes_of, parse_fusion
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies import PlainTies, Rule, Templates, ThresholdTask
-from bioeval.tallies.counts import ImpostorProbes, role_of
+from bioeval.tallies import ImpostorProbes, PlainTies, Rule, Templates, ThresholdTask, role_of
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)

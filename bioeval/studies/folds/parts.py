@@ -30,10 +30,11 @@ from bioeval.tallies import (
     VerificationJob,
     counts_of,
     gather,
+    of_role,
     refine,
+    role_of,
     run_jobs,
 )
-from bioeval.tallies.counts import of_role, role_of
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
 # rows and columns of the parts that are looked at together.

@@ -26,7 +26,7 @@ from bioeval.base import (
     require_choice,
     require_text,
 )
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts
 from bioeval.partition import ClaimSampler, Experiment, SplitterLike
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (
@@ -49,6 +49,7 @@ from bioeval.studies.folds.splits import ReducedGalleries, SplitSides, require_s
 from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
+    ImpostorProbes,
     IndexSet,
     PlainTies,
     RankUnit,
@@ -65,7 +66,6 @@ from bioeval.tallies import (
     to_internal,
     to_user,
 )
-from bioeval.tallies.counts import ImpostorProbes
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
 _RATES |= picked(SCALARS, "dir", "cms")

@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.base.scalars import Name
+from bioeval.base import BioevalWarning, DataError, Name, ProtocolError, counted
 from bioeval.partition import (
     EnrolledSplit,
     Experiment,
+    LabelCodes,
     PredefinedFolds,
     PredefinedPairFolds,
     ProbeGallerySplit,
+    Splitter,
+    TrainValidationTest,
+    splits_of_other,
 )
-from bioeval.partition.base import LabelCodes, Splitter
-from bioeval.partition.codes_of_folds import splits_of_other
-from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.pairs import PairScores
+from bioeval.scores import PairScores, Scores, are_pairs, codes_of
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5

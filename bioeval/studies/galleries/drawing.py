@@ -10,8 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import RandomState, larger_is_closer
-from bioeval.evaluation import TaskPlan
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation import TaskCounts, TaskPlan
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
 from bioeval.scores import BlockReader, Progress, Scores

@@ -57,8 +57,16 @@ from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies import IndexSet, Rule, Ties, check_max_rank, require_values, run_jobs, to_user
-from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies import (
+    ImpostorProbes,
+    IndexSet,
+    Rule,
+    Ties,
+    check_max_rank,
+    require_values,
+    run_jobs,
+    to_user,
+)
 
 GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],

@@ -69,6 +69,7 @@ from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally,
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
+    ImpostorProbes,
     Rule,
     Templates,
     Ties,
@@ -76,10 +77,10 @@ from bioeval.tallies import (
     check_targets,
     per_cent,
     require_values,
+    role_of,
     run_jobs,
     to_user,
 )
-from bioeval.tallies.counts import ImpostorProbes, role_of
 
 _AT = "at the threshold of all rows"
 

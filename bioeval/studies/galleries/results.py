@@ -19,8 +19,7 @@ from bioeval.studies.galleries.random_galleries import (
     UNENROLLED,
     GalleryTally,
 )
-from bioeval.tallies import FAR_TARGETS, IdentificationTally, check_targets
-from bioeval.tallies.counts import role_of
+from bioeval.tallies import FAR_TARGETS, IdentificationTally, check_targets, role_of
 
 if TYPE_CHECKING:
     from bioeval.scores import BlockReader

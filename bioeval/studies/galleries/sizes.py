@@ -17,8 +17,7 @@ import numpy as np
 from bioeval.base import MergeError
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies import IdentificationJob, IdentificationTally, require_alike
-from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies import IdentificationJob, IdentificationTally, ThresholdCounter, require_alike
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "

@@ -25,8 +25,8 @@ from bioeval.base import (
     require_choice,
     require_number,
     short_name,
+    ticker,
 )
-from bioeval.base.progress import ticker
 from bioeval.evaluation import distributable, open_set
 from bioeval.results import (
     RULE_OF_30,
@@ -73,6 +73,7 @@ from bioeval.studies.groups.group_rates import (
 from bioeval.tallies import (
     FAR_TARGETS,
     GroupTally,
+    ImpostorProbes,
     RankUnit,
     Rule,
     SubjectAttempts,
@@ -85,7 +86,6 @@ from bioeval.tallies import (
     per_cent,
     require_values,
 )
-from bioeval.tallies.counts import ImpostorProbes
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17

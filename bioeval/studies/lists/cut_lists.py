@@ -53,8 +53,15 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import RankUnit, Ties, allowed_errors, check_max_rank, to_user
-from bioeval.tallies.counts import of_role, role_of
+from bioeval.tallies import (
+    RankUnit,
+    Ties,
+    allowed_errors,
+    check_max_rank,
+    of_role,
+    role_of,
+    to_user,
+)
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base import DataError
-from bioeval.base.errors import Argument
+from bioeval.base import Argument, DataError
 from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_side, read_text
 
 

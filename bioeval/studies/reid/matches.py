@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base import MATCH_SUMS
 from bioeval.results import QueryMean
-from bioeval.tallies.identification_job import place_weights
+from bioeval.tallies import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
 

@@ -54,8 +54,7 @@ from bioeval.studies.sites.folded import (
     FoldedVerification,
     value_counts,
 )
-from bioeval.tallies import FAR_TARGETS, check_targets, to_user
-from bioeval.tallies.counts import role_of
+from bioeval.tallies import FAR_TARGETS, check_targets, role_of, to_user
 
 if TYPE_CHECKING:
     from bioeval.scores import BlockReader

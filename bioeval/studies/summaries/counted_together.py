@@ -31,8 +31,14 @@ from bioeval.results import (
     tree_of,
 )
 from bioeval.scores import Scores, threads_for
-from bioeval.tallies import IdentificationRules, IndexSet, OrderedScores, SelectionCounts, to_user
-from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies import (
+    IdentificationRules,
+    ImpostorProbes,
+    IndexSet,
+    OrderedScores,
+    SelectionCounts,
+    to_user,
+)
 
 
 class PartitionScalars(NamedTuple):

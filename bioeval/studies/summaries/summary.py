@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval.base.errors import ProtocolError
+from bioeval.base import ProtocolError
 from bioeval.base.study import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.protocol import load
-from bioeval.protocol.card import Protocol
-from bioeval.results import kind_doubt
-from bioeval.results.dataset import Scalars
-from bioeval.scores.blocks import is_small
-from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.protocol import Protocol, load
+from bioeval.results import Scalars, kind_doubt
+from bioeval.scores import Scores, is_small, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import Argument, DataError
-from bioeval.base.errors import BioevalError
+from bioeval.base import Argument, BioevalError, DataError
 from bioeval.cli import (
     TARGET,
     Command,
+    MoreResults,
     StudyCommand,
     attributes,
     option,
@@ -22,7 +22,6 @@ from bioeval.cli import (
     shared_options,
     with_doubts,
 )
-from bioeval.cli.outputs import MoreResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable

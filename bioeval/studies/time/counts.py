@@ -24,10 +24,10 @@ from bioeval.tallies import (
     Judged,
     Rule,
     Subset,
+    ThresholdCounter,
     gather,
     run_jobs,
 )
-from bioeval.tallies.counters import ThresholdCounter
 
 #: Calendar units, as numpy names them.
 UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted
-from bioeval.results.words import NOT_DEFINED
+from bioeval.results import NOT_DEFINED
 from bioeval.views.tables import grid, indented, plain_table, warned
 
 #: Heads of the columns, and the variables below them.

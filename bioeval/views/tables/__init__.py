@@ -5,6 +5,5 @@ them out, under a header and above the remarks; ``blocks`` shows the results of 
 """
 
 from bioeval.base.lazy import lazy_names
-from bioeval.protocol.loading import CARD_OF_LAYOUT
 
 __getattr__, __dir__ = lazy_names(__spec__)
