@@ -1,6 +1,5 @@
 """The command line: one file a command or a kind of them, heavy imports inside the commands."""
 
 from bioeval.base.lazy import lazy_names
-from bioeval.cli.program import main as main
 
 __getattr__, __dir__ = lazy_names(__spec__)

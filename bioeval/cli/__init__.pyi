@@ -1,5 +1,9 @@
-"""What studies use of this package."""
+"""The public name, and what studies use of this package."""
 
+from bioeval.cli.program import main as main
+
+# For studies
+# isort: split
 from bioeval.cli.arguments import (
     METADATA as METADATA,
     NUMBERS as NUMBERS,

@@ -16,7 +16,7 @@ import time
 import weakref
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np

@@ -228,7 +228,9 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
     _off = "infinite, or outside all thresholds of the result"
-    _over_each = staticmethod(_of_classes)
+
+    def _over(self) -> list[str]:
+        return [_of_classes(system.dataset) for system in self.systems]
 
     def __init__(self, system: System):
         ds = system.dataset

@@ -74,8 +74,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     images, folder = options.pop("images") or "", options.pop("images_root")
     more = [add(options) for add in hooks("report_results")]
     if (images or folder) and not any(one.has_images for one in more):
-        shown = sorted((one.with_images for one in more if one.with_images), reverse=True)
-        raise click.UsageError(f"--images needs {' or '.join(shown)}")
+        words = sorted((one.with_images for one in more if one.with_images), reverse=True)
+        raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = image_folder(folder, data[0])
     options["protocol"] = card(options["protocol"])
     for one in more:
@@ -129,8 +129,9 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                         node.attrs[NOT_SHARED] = text
             said = [x["text"] for x in doubts_of_systems(parts_of(found))]
         shown = {**found, **compared, **rows}
-        about = {"title": title, "images": images, "image_folder": folder}
-        run.output.write_page(shown, data, run.stages, **about)
+        run.output.write_page(
+            shown, data, run.stages, title=title, images=images, image_folder=folder
+        )
         remarks = run.output.remarks
         lines = [*dict.fromkeys(said), *remarks]
         remarks[:] = [f"bioeval: warning: {line}" for line in lines]

@@ -82,7 +82,8 @@ class ZooDisplay(Display):
     @classmethod
     def from_results(cls, data: Any, worst: int = 5) -> Self:
         """Take the means of a result."""
-        return cls(*pick(data, "zoo", single=True), worst)
+        (system,) = pick(data, "zoo", single=True)
+        return cls(system, worst)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""

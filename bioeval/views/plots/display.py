@@ -563,8 +563,8 @@ class CurvesDisplay(Display):
         once, styles = self._once_a_system()
         lines = [*lines, *styles]
         look.titled(self.ax_, translate(title), map(translate, lines))
-        terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
-        self._labelled(translate(spec.x_label), translate(spec.y_label), *terms)
+        term_x, term_y = (t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms)
+        self._labelled(translate(spec.x_label), translate(spec.y_label), term_x, term_y)
         named = [
             Labelled(
                 joined(

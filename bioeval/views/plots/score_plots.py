@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
@@ -29,7 +28,6 @@ from bioeval.views.plots.systems import (
     as_plot_text,
     joined,
     kind_of,
-    of_each,
     over,
     score_label,
 )
@@ -51,7 +49,6 @@ class ScoreDistributionsDisplay(Display):
     labels_: DirectLabels
     _plot, _title = "score_distributions", "Genuine and impostor scores"
     _off = "infinite, or far from all others"  # where scores lie that have no bin
-    _over_each: ClassVar[Callable[[xr.Dataset], str] | None] = None  # as of a `CurveSpec`
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
         self.systems = [System(name, system.about) for name, system in systems.items()]
@@ -120,7 +117,8 @@ class ScoreDistributionsDisplay(Display):
         return self
 
     def _over(self) -> list[str]:
-        return of_each(self.systems, self._over_each) if self._over_each else over(self.systems)
+        """Return the attempts and subjects of the systems, in words."""
+        return over(self.systems)
 
     def _limit(self, log: bool) -> None:
         """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
