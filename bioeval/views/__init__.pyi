@@ -17,3 +17,7 @@ from bioeval.views.terms import (
     in_terms as in_terms,
     term_translator as term_translator,
 )
+from bioeval.views.thumbnails import (
+    Thumbnail as Thumbnail,
+    pictures_of_templates as pictures_of_templates,
+)

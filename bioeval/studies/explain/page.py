@@ -20,8 +20,7 @@ from bioeval.studies.explain.tables import (
     title_of,
     why,
 )
-from bioeval.studies.explain.thumbnails import Thumbnail, pictures_of_templates
-from bioeval.views import Images
+from bioeval.views import Images, Thumbnail, pictures_of_templates
 
 #: Entries of a list that is also there as a whole, at most.
 MOST_ENTRIES = 400

@@ -18,8 +18,7 @@ from bioeval.base import larger_is_closer, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.tables import ShownList, lists_of, score_text, templates_of
-from bioeval.studies.explain.thumbnails import pictures_of_templates
-from bioeval.views import Images
+from bioeval.views import Images, pictures_of_templates
 from bioeval.views.plots import (
     QUIET,
     RULE,

@@ -326,8 +326,7 @@ def strip_of(explained: RowExplanation) -> str:
 
     Empty where the templates are none of the faces that come with bioeval.
     """
-    from bioeval.studies.explain.thumbnails import pictures_of_templates
-    from bioeval.views import Images
+    from bioeval.views import Images, pictures_of_templates
 
     first = next(iter(lists_of(explained)), None)
     lines = [] if first is None else [line for line in first.lines if line.number == 1]

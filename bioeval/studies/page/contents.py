@@ -26,7 +26,6 @@ from matplotlib.figure import Figure
 
 from bioeval.base import CardError, __version__, printable, renamed
 from bioeval.protocol import explain, load
-from bioeval.studies.explain.thumbnails import Thumbnail
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
     GENUINE,
@@ -63,7 +62,7 @@ from bioeval.studies.page.tables import (
     target_table,
 )
 from bioeval.studies.page.words import Bounded, Number, table_of
-from bioeval.views import Images, term_translator
+from bioeval.views import Images, Thumbnail, term_translator
 from bioeval.views.tables import (
     about as about_contents,
     alarms,

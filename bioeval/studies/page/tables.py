@@ -12,7 +12,6 @@ import numpy as np
 from bioeval.base import SCALARS, TARGETS
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
 from bioeval.stats import STEMS
-from bioeval.studies.explain.thumbnails import Thumbnail
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -34,7 +33,7 @@ from bioeval.studies.page.words import (
     table_of,
 )
 from bioeval.tallies import per_cent
-from bioeval.views import Images, report_ranks, term_translator
+from bioeval.views import Images, Thumbnail, report_ranks, term_translator
 from bioeval.views.tables import decimals_for
 
 #: Rows of a table, at most: more are cut, and the table says so.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bioeval.datasets.face_images import image_of
-from bioeval.views import Images
+from bioeval.views.images import Images
 
 # Pixels along the longer side of pictures that are stored without loss, and how others are.
 _SMALL, _JPEG = 64, {"quality": 82}
