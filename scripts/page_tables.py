@@ -154,7 +154,8 @@ def toolkit(package: str, _: dict[str, Any]) -> str:
     declared = re.findall(r"(\w+) as \1\b", stub.partition(TOOLKIT)[2] or stub)
     rows, values = [("name", "what it does or is"), ("---",) * 2], []
     for name in sorted(declared, key=str.lower):
-        if isinstance(getattr(module, name), (type, FunctionType, ModuleType)):
+        thing = getattr(module, name)
+        if thing is not Any and isinstance(thing, (type, FunctionType, ModuleType)):
             _, what = _named(package, name)
             rows.append((f"`{name}`", what))
         else:
