@@ -21,6 +21,7 @@ from bioeval.cli.command import (
     option_group as option_group,
     reword as reword,
 )
+from bioeval.cli.console import terminal_width as terminal_width
 from bioeval.cli.images import (
     image_folder as image_folder,
     images_option as images_option,

@@ -20,11 +20,10 @@ from bioeval.cli import (
     reword,
     shared_options,
     take_out,
+    terminal_width,
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
     from bioeval.studies.sites.gallery_parts import BestMates
     from bioeval.studies.sites.protocol_tally import Tally
 
@@ -71,7 +70,9 @@ def secret(path: str | None) -> bytes | None:
 
 
 class Disclosures:
-    """What a file holds and discloses about people, for rich to print."""
+    """What a file holds and discloses about people, as lines that are never cut."""
+
+    lines = True
 
     def __init__(self, found: Any, place: Path | None):
         self.place, self._found = place, found
@@ -80,15 +81,13 @@ class Disclosures:
         """Return what is printed, as a document."""
         return {"file": str(self.place), **about, "discloses": self._found.disclosed()}
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
-        width, found = min(options.max_width, 100), self._found
+    def __str__(self) -> str:
+        width, found = min(terminal_width(), 100), self._found
         text = wrapped(f"wrote {self.place}: {repr(found).strip('<>')}", width, hang=2)
         text += ["", "It holds no template and no name. It discloses:"]
         for line in found.disclosed():
             text += wrapped(f"  - {line}", width, hang=4)
-        yield Text("\n".join(text), overflow="ignore", no_wrap=True)
+        return "\n".join(text)
 
 
 @click.command("best-mates", cls=Command)

@@ -52,7 +52,7 @@ def both_ways(monkeypatch, call) -> list[object]:
     for most in (math.inf, -1):
         with monkeypatch.context() as patch:
             if most < 0:
-                patch.setattr(module, "MOST", most)
+                patch.setattr(index_sets.OrderedScores, "MOST", most)
             try:
                 found.append(call())
             except be.BioevalError as error:
