@@ -26,13 +26,17 @@ def require_integer(name: str, value: Any, *, low: int, high: int | None = None)
     With `high` it may not be greater than that either.
     """
     try:
-        whole = None if isinstance(value, bool) else operator.index(value)
+        whole = None
+        if not isinstance(value, bool):
+            whole = operator.index(value)
     except TypeError:
         whole = None
     if whole is None or whole < low:
         raise DataError(f"{subject(name)} is {value!r}; expected an integer >= {low}")
     if high is not None and whole > high:
-        said = f"is {whole}" if whole < 10**6 else "is too large"
+        said = "is too large"
+        if whole < 10**6:
+            said = f"is {whole}"
         raise DataError(f"{subject(name)} {said}; expected an integer from {low} to {high:,}")
     return whole
 
@@ -51,7 +55,10 @@ def require_number(
     infinities are outside.
     """
     try:
-        real = math.nan if isinstance(value, bool | str) else float(value)
+        if isinstance(value, bool | str):
+            real = math.nan
+        else:
+            real = float(value)
     except (TypeError, ValueError):
         real = math.nan
     inside = math.isfinite(real)
@@ -59,9 +66,15 @@ def require_number(
     if not inside or (high is not None and real > high):
         if low is None and above is None and high is None:
             raise DataError(f"{subject(name)} is {value!r}; expected a finite number")
-        above = -math.inf if low is None and above is None else above
-        start = f"[{low:g}" if above is None else f"({above:g}"
-        end = "inf)" if high is None else f"{high:g}]"
+        if low is None and above is None:
+            above = -math.inf
+        if above is None:
+            start = f"[{low:g}"
+        else:
+            start = f"({above:g}"
+        end = "inf)"
+        if high is not None:
+            end = f"{high:g}]"
         raise DataError(f"{subject(name)} is {value!r}; expected a number in {start}, {end}")
     return real
 
@@ -94,7 +107,10 @@ def as_float64(name: str, values: Any) -> np.ndarray:
     # A list of integers and floats is rounded already where it becomes an array.
     each = values if isinstance(values, (list, tuple)) else given.reshape(-1)
     wide = given.dtype.kind == "O" or given.dtype.itemsize > 8
-    doubtful = found == found if wide else abs(found) >= 2.0**53
+    if wide:
+        doubtful = found == found
+    else:
+        doubtful = abs(found) >= 2.0**53
     for i in np.flatnonzero(doubtful).tolist():
         number, near = each[i], found.reshape(-1)[i].item()
         if near != (number.item() if isinstance(number, np.generic) else number):
@@ -142,7 +158,9 @@ def require_text(name: str, value: Any) -> str:
 def require_list(name: str, values: Any) -> list[Any]:
     """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
     try:
-        items = None if isinstance(values, str | bytes) else list(values)
+        items = None
+        if not isinstance(values, str | bytes):
+            items = list(values)
     except TypeError:
         items = None
     if items is None:
@@ -153,7 +171,9 @@ def require_list(name: str, values: Any) -> list[Any]:
 def require_path(name: str, value: Any) -> Path:
     """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
     try:
-        raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
+        raw = None
+        if isinstance(value, str | os.PathLike):
+            raw = os.fsencode(value)
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:
@@ -195,7 +215,9 @@ def numbers_or_nothing(value: Any) -> np.ndarray:
         array = np.atleast_1d(require_numbers("value", value))
     except DataError:
         return np.empty(0)
-    return array if array.ndim == 1 else np.empty(0)
+    if array.ndim == 1:
+        return array
+    return np.empty(0)
 
 
 def require_numbers(name: str, values: Any) -> np.ndarray:

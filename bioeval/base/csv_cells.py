@@ -20,7 +20,9 @@ def as_cell(text: str) -> str:
     >>> as_cell("=1+1"), as_cell("-0.5"), as_cell("ann")
     ("'=1+1", '-0.5', 'ann')
     """
-    return f"'{text}" if _RUNS.match(text) and not _NUMBER.fullmatch(text) else text
+    if _RUNS.match(text) and not _NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text
 
 
 def from_cell(text: str) -> str:
@@ -31,4 +33,6 @@ def from_cell(text: str) -> str:
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")
     """
-    return text[1:] if text[:1] == "'" and as_cell(text) != text else text
+    if text[:1] == "'" and as_cell(text) != text:
+        return text[1:]
+    return text

@@ -64,7 +64,9 @@ def without_controls(text: str) -> str:
 def cut(text: str, longest: int) -> str:
     """Return text with its middle left out where it is longer than `longest` characters."""
     half = longest // 2
-    return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
+    if len(text) <= longest:
+        return text
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def short_name(name: str, longest: int = 80) -> str:
@@ -132,7 +134,9 @@ Naming = Callable[[str, str | None], str]
 
 
 def _in_python(name: str, value: str | None) -> str:
-    return name if value is None else f"{name}={value}"
+    if value is None:
+        return name
+    return f"{name}={value}"
 
 
 class BioevalError(Exception):
@@ -230,12 +234,16 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     import difflib
 
     near = difflib.get_close_matches(str(name).casefold(), list(by_folded), n=1, cutoff=0.6)
-    return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
+    if near:
+        return f" Did you mean {by_folded[near[0]]!r}?"
+    return ""
 
 
 def subject(what: str) -> str:
     """Return the subject of a message: an argument where `what` is a name, else `what` itself."""
-    return str(Argument(what)) if what.isidentifier() else what
+    if what.isidentifier():
+        return str(Argument(what))
+    return what
 
 
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
@@ -256,6 +264,7 @@ def require_choice(what: str, got: object, choices: Any) -> None:
 
 def chosen_task(task: object, tasks: Iterable[W]) -> W:
     """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
-    task = task.replace("-", "_") if isinstance(task, str) else task
+    if isinstance(task, str):
+        task = task.replace("-", "_")
     require_choice("task", task, tasks)
     return cast(W, task)

@@ -33,4 +33,6 @@ def larger_is_closer(kind: str) -> bool:
 
 def noun_of(kind: str) -> str:
     """Return a kind of score in words."""
-    return PLURALS["llr"].removesuffix("s") if kind == "llr" else kind
+    if kind == "llr":
+        return PLURALS["llr"].removesuffix("s")
+    return kind

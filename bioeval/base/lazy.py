@@ -59,7 +59,9 @@ def lazy_names(
     @functools.cache
     def stub() -> str:
         text = loader.get_data(f"{spec.origin}i").decode()
-        return text.partition(OF_STUDIES)[0] if offered else text
+        if offered:
+            return text.partition(OF_STUDIES)[0]
+        return text
 
     @functools.cache
     def of_toolkit() -> dict[str, str]:
@@ -67,7 +69,10 @@ def lazy_names(
 
     @functools.cache
     def known() -> Offered:
-        more = offered() if offered else Offered({}, {}, {})
+        if offered:
+            more = offered()
+        else:
+            more = Offered({}, {}, {})
         return Offered(*(mine | theirs for mine, theirs in zip(own(), more, strict=True)))
 
     def names() -> list[str]:
@@ -89,7 +94,9 @@ def lazy_names(
         else:
             gone = _new_name(package, name, known().former | dict(former), names())
             module, _, new = gone.rpartition(".")
-            return getattr(importlib.import_module(module), new) if module else of_name(new)
+            if module:
+                return getattr(importlib.import_module(module), new)
+            return of_name(new)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -122,7 +129,10 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
         raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
     if not all(map(str.isidentifier, found.split("."))):
         raise RemovedNameError(f"{package}.{name} was removed; {found}")
-    new = found if "." in found else f"{package}.{found}"
+    if "." in found:
+        new = found
+    else:
+        new = f"{package}.{found}"
     _warn_of_former(f"{package}.{name}", new, 4)
     return found
 

@@ -72,7 +72,9 @@ def in_words(size: float) -> str:
     if 0 < size < 2**20:
         return f"{size:,.0f} bytes"
     mega = -(-size // 2**20)
-    return f"{mega:,.0f} MiB" if mega < 1024 else f"{-(-10 * size // 2**30) / 10:,.4g} GiB"
+    if mega < 1024:
+        return f"{mega:,.0f} MiB"
+    return f"{-(-10 * size // 2**30) / 10:,.4g} GiB"
 
 
 @contextmanager
@@ -88,4 +90,6 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 def at_most(number: int, size: int) -> int:
     """Return a number of things, or what a quarter of the memory limit holds of their size."""
     limit = _LIMIT.get()
-    return number if limit is None else max(1, min(number, limit // (4 * size)))
+    if limit is None:
+        return number
+    return max(1, min(number, limit // (4 * size)))

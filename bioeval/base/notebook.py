@@ -49,7 +49,10 @@ class NotebookProgress:
         send = session.send
 
         def counted(stream: Any, message: Any, *args: Any, **options: Any) -> Any:
-            kind = message if isinstance(message, str) else message.get("msg_type")
+            if isinstance(message, str):
+                kind = message
+            else:
+                kind = message.get("msg_type")
             if kind in _OUTPUTS and not (self._showing and kind == "display_data"):
                 self._others += 1
             return send(stream, message, *args, **options)
@@ -96,8 +99,12 @@ class NotebookProgress:
         if getattr(self._shell.display_pub, "session", None) is not self._session:
             return  # the outputs of the cell are captured
         self._written, self._now = now, name
-        share = f"{100 * done / total:.0f} %" if total else ""
-        value = f'value="{done}" max="{total}"' if total else ""
+        share = ""
+        if total:
+            share = f"{100 * done / total:.0f} %"
+        value = ""
+        if total:
+            value = f'value="{done}" max="{total}"'
         text = f"{name} {share}".strip()
         shown = {
             "text/html": _BAR.format(name=safe(name), value=value, share=share),
@@ -194,11 +201,15 @@ def _node(path: str, data: Any) -> str:
 def _variable(name: str, data: Any, coordinate: bool) -> str:
     """Return the row of a variable."""
     attrs = {k: str(v) for k, v in data.attrs.items()}
-    what, unit, iso = (attrs.pop(k, "") for k in ("long_name", "units", "iso_term"))
+    what = attrs.pop("long_name", "")
+    unit = attrs.pop("units", "")
+    iso = attrs.pop("iso_term", "")
     if unit not in ("", "1"):
         what += f" [{unit}]"
     notes = "; ".join([*([f"ISO: {iso}"] if iso else []), *map(": ".join, attrs.items())])
-    dims = "" if data.dims in ((), (name,)) else f"({', '.join(data.dims)})"
+    dims = ""
+    if data.dims not in ((), (name,)):
+        dims = f"({', '.join(data.dims)})"
     return (
         f"<tr><th{' class=c' * coordinate}>{safe(name)}<td class=v>{safe(dims)}"
         f"<td class=v>{_values(data.values)}<td>{safe(what)} <i>{safe(notes)}</i>"

@@ -127,7 +127,9 @@ class Scalar(Name):
     def over_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         """Return the best value over operating points, the first axis of `far` and `frr`."""
         values = self._of_points(far, frr)
-        return values.max(axis=0) if self.best == "max" else values.min(axis=0)
+        if self.best == "max":
+            return values.max(axis=0)
+        return values.min(axis=0)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
         """Return values as proportions of the way from the smallest possible to the largest."""
@@ -147,15 +149,23 @@ class Scalar(Name):
         """
         if math.isnan(value):
             return "n/a"
-        sign = sign if value else ""
+        if not value:
+            sign = ""
         if not self.percent:
             return f"{value:{sign}.{self.decimals}f}"
-        digits = 1 - math.floor(math.log10(100 * width)) if width > 0 else 2
+        digits = 2
+        if width > 0:
+            digits = 1 - math.floor(math.log10(100 * width))
         return f"{100 * value:{sign}.{min(4, max(2, digits))}f}"
 
     def written_with_unit(self, value: float, width: float, sign: str = "") -> str:
         """Return a value as text, with ``%`` or, of a difference, ``pp``."""
-        unit = "" if not self.percent or math.isnan(value) else " pp" if sign else " %"
+        if not self.percent or math.isnan(value):
+            unit = ""
+        elif sign:
+            unit = " pp"
+        else:
+            unit = " %"
         return self.written(value, width, sign) + unit
 
 
@@ -569,22 +579,34 @@ FAR_UNENROLLED = Scalar(
 #: Of the attacks on the people of a test part.
 ATTACK_RATES = (
     Scalar(
-        "largest IAPAR of a species", name="iapar_max", iso="IAPAR", label="IAPAR max",
+        "largest IAPAR of a species",
+        name="iapar_max",
+        iso="IAPAR",
+        label="IAPAR max",
         results=("folds",),
     ),
     Scalar(
-        "proportion of all attack attempts accepted, whatever their species", name="iapar_pooled",
-        quotient=(("ia",), ("attack_attempts",)), label="IAPAR pooled", results=("folds",),
+        "proportion of all attack attempts accepted, whatever their species",
+        name="iapar_pooled",
+        quotient=(("ia",), ("attack_attempts",)),
+        label="IAPAR pooled",
+        results=("folds",),
     ),
     Scalar(
-        "iapar_max + frr", name="riapar", iso="RIAPAR", label="RIAPAR", bounds=(0.0, 2.0),
+        "iapar_max + frr",
+        name="riapar",
+        iso="RIAPAR",
+        label="RIAPAR",
+        bounds=(0.0, 2.0),
         results=("folds",),
     ),
     Scalar(
         "attack attempts accepted, as a proportion, of each attack instrument species",
-        name="iapar_of_species", iso="IAPAR", results=("folds",),
+        name="iapar_of_species",
+        iso="IAPAR",
+        results=("folds",),
     ),
-)  # fmt: skip
+)
 
 #: Of a test part with subjects who are also in the training part, and others.
 SEEN = tuple(

@@ -99,15 +99,22 @@ def _threshold(text: str) -> float | str:
 
 
 def _size(text: str) -> float | int:
-    size = float(text) if set(text) & set(".eEn") else int(text)
+    if set(text) & set(".eEn"):
+        size = float(text)
+    else:
+        size = int(text)
     if not (0 <= size < 1 or (1 <= size <= 2**53 and size == int(size))):  # nor NaN, infinity
         raise ValueError
-    return size if 0 < size < 1 else int(size)
+    if 0 < size < 1:
+        return size
+    return int(size)
 
 
 def _gallery(text: str) -> float | int | str:
     column, _, value = text.partition("=")
-    return text if column and value else _size(text)
+    if column and value:
+        return text
+    return _size(text)
 
 
 def _claims(text: str) -> dict[str, float | int]:
@@ -125,21 +132,24 @@ NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
 RATES = Typed(
-    "x", lambda text: tuple(map(_far, text.split(","))),
+    "x",
+    lambda text: tuple(map(_far, text.split(","))),
     "a rate (0.01, 1% or 1/100), or several, comma-separated",
-)  # fmt: skip
+)
 RATE = Typed("x", _far, "a rate (0.01, 1% or 1/100)")
 PROPORTION = Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Typed(
-    "n,n", lambda text: [int(word) for word in text.split(",")],
+    "n,n",
+    lambda text: [int(word) for word in text.split(",")],
     "comma-separated whole numbers (10,100)",
-)  # fmt: skip
+)
 COUNTS = Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
 AMOUNT = Typed(
-    "n", lambda text: float(text) if set(text) & set(".eEn") else int(text),
+    "n",
+    lambda text: float(text) if set(text) & set(".eEn") else int(text),
     "a whole number (5) or a fraction (0.2)",
-)  # fmt: skip
+)
 SIZE = Typed("n", _size, "a proportion (0.3), or a whole number (20)")
 GALLERY = Typed(
     "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
@@ -214,7 +224,10 @@ def _threshold_file(path: Path) -> Any:
     numbers = []
     for number, line in enumerate(decoded_lines(path), 1):
         try:
-            numbers += [_number(line)] if line.strip() else []
+            if line.strip():
+                numbers += [_number(line)]
+            else:
+                numbers += []
         except ValueError:
             raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
     if not numbers:

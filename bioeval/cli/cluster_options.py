@@ -102,7 +102,10 @@ def executor_from_options(
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
     checkpoint = options.pop("checkpoint", None)
-    found = {} if checkpoint is None else {"checkpoint": checkpoint}
+    if checkpoint is None:
+        found = {}
+    else:
+        found = {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
     try:
@@ -118,7 +121,10 @@ def executor_from_options(
 
                 require_distributed()
                 stages("connecting" if workers is None else "starting workers")
-                cluster = _connected(scheduler) if workers is None else started_cluster(workers)
+                if workers is None:
+                    cluster = _connected(scheduler)
+                else:
+                    cluster = started_cluster(workers)
                 found["client"] = inside.enter_context(cluster)
             yield found
     except (KeyboardInterrupt, SystemExit, EngineError, OSError):
@@ -128,8 +134,9 @@ def executor_from_options(
             if kept := finished_blocks(checkpoint):
                 logging.getLogger("bioeval").info(
                     "%s keeps %s: the same command continues from there",
-                    checkpoint, counted(kept, "finished blocks"),
-                )  # fmt: skip
+                    checkpoint,
+                    counted(kept, "finished blocks"),
+                )
         raise
 
 
@@ -145,7 +152,9 @@ def _faster_here(workers: int, scores: tuple[Scores, ...]) -> str:
     useful = min(workers, cores)
     if useful > min(numba.get_num_threads(), MOST_AS_THREADS):
         return ""
-    them = "1 thread is" if useful == 1 else f"{useful} threads are"
+    them = "1 thread is"
+    if useful != 1:
+        them = f"{useful} threads are"
     return f"its {them} faster than workers of one thread each"
 
 
@@ -168,7 +177,9 @@ def _too_few(scores: tuple[Scores, ...]) -> bool:
         return False  # refused where they are counted
     work = 0.0
     for each in scores:
-        features = each._base.features if each._streams else 0
+        features = 0
+        if each._streams:
+            features = each._base.features
         work += math.prod(each.shape) * (1 + features / FEATURES)
     return work < WORTH_WORKERS
 
@@ -237,7 +248,10 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
+    if scheduler.endswith(".json"):
+        address = _address_in(scheduler)
+    else:
+        address = scheduler
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -271,7 +285,9 @@ def _address_in(file: str) -> str:
 
     place = existing_file(file, "a scheduler file")
     said = parse_json(read_bounded(place, MOST_SETTINGS), file)
-    address = said.get("address") if isinstance(said, dict) else None
+    address = None
+    if isinstance(said, dict):
+        address = said.get("address")
     if not isinstance(address, str):
         raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
     return address

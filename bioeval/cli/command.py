@@ -136,7 +136,9 @@ class Command(click.Command):
             if value is None:
                 return option or name
             typed = value.strip('"')
-            return f"{name}={value}" if option is None else f"{option} {shlex.quote(typed)}"
+            if option is None:
+                return f"{name}={value}"
+            return f"{option} {shlex.quote(typed)}"
 
         return named
 
@@ -217,10 +219,14 @@ def option(
     that of the option.
     """
     option, _, metavar = usage.partition(" ")
-    names = [option] if name is None else [option, name]
+    if name is None:
+        names = [option]
+    else:
+        names = [option, name]
     if type is bool:
         return click.option(*names, help=help, is_flag=True, default=False)
-    type = Words(type) if isinstance(type, (list, tuple)) else type
+    if isinstance(type, (list, tuple)):
+        type = Words(type)
     if default is not None:
         others["default"] = default
     return click.option(*names, help=help, type=type, metavar=metavar or None, **others)
@@ -243,7 +249,10 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     number of examples of each.
     """
     examples = words[:1] == ("examples",)
-    names = words[1:] if examples else words
+    if examples:
+        names = words[1:]
+    else:
+        names = words
     root = ctx.find_root()
     assert isinstance(root.command, click.Group)
     if len(names) > 1:

@@ -88,5 +88,7 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
+        if math.isnan(value):
+            return None
+        return str(value)
     return value

@@ -79,7 +79,9 @@ def _formats() -> str:
     width = max(len(word) for word, _, _ in rows) + 2
     lines = []
     for word, holds, written in rows:
-        also = f"; written: {written}" if written else ""
+        also = ""
+        if written:
+            also = f"; written: {written}"
         line = f"{word:<{width}}{holds.replace('`', '')}{also}"
         lines += wrapped(line, terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -126,4 +126,6 @@ def examples_in_help(command: str) -> Sequence[str]:
     found = EXAMPLES.get(command, [])
     shown = [line for _, line in found[:IN_HELP]]
     rest = len(found) - len(shown)
-    return [*shown, f"({rest} more: bioeval help examples {command})"] if rest else shown
+    if rest:
+        return [*shown, f"({rest} more: bioeval help examples {command})"]
+    return shown

@@ -35,7 +35,9 @@ def require_images(scores: Scores, column: str) -> None:
         return
     names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
     if column not in names:
-        have = f"it has {', '.join(names)}" if names else "it has none"
+        have = "it has none"
+        if names:
+            have = f"it has {', '.join(names)}"
         raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
 
 
@@ -43,4 +45,6 @@ def image_folder(given: str | None, data: str) -> Path:
     """Return the folder of image files: the one given, or that of the data."""
     if given is not None and not Path(given).is_dir():
         raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
-    return Path(data).parent if given is None else Path(given)
+    if given is None:
+        return Path(data).parent
+    return Path(given)

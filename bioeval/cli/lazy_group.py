@@ -114,7 +114,9 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        home = COMMANDS[cmd_name].home if cmd_name in COMMANDS else "bioeval.cli.command"
+        home = "bioeval.cli.command"
+        if cmd_name in COMMANDS:
+            home = COMMANDS[cmd_name].home
         found = vars(importlib.import_module(home)).values()
         return next(x for x in found if isinstance(x, click.Command) and x.name == cmd_name)
 

@@ -400,7 +400,10 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
             arguments[f"{name}_key" if key else name] = value
     arguments["meta"] = _by_name(options.pop("meta"))
     average = options.pop("average")
-    arguments["average"] = None if average is None else tuple(average.split(","))
+    if average is None:
+        arguments["average"] = None
+    else:
+        arguments["average"] = tuple(average.split(","))
     return arguments
 
 

@@ -51,7 +51,10 @@ def check_folder(out: str, force: bool) -> Path:
     folder = no_loop(Path(out))
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
-    place = folder if folder.exists() else folder.absolute().parent
+    if folder.exists():
+        place = folder
+    else:
+        place = folder.absolute().parent
     if not place.is_dir():
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
@@ -114,7 +117,10 @@ def write_folder(
     )
 
     new = not folder.exists()
-    part = part_of(folder.absolute()) if new else part_of(folder / "results")
+    if new:
+        part = part_of(folder.absolute())
+    else:
+        part = part_of(folder / "results")
     try:
         with naming_writes(folder, part):
             part.mkdir()
@@ -298,8 +304,13 @@ class Output:
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
-        folder = None if out is None else check_folder(out, force)
-        page = None if page is None else take_out(page, force)
+        folder = None
+        if out is not None:
+            folder = check_folder(out, force)
+        if page is None:
+            page = None
+        else:
+            page = take_out(page, force)
         forms = ("as_json", "latex", "markdown")
         as_json, latex, markdown = (options.pop(name, False) for name in forms)
         if as_json + latex + markdown > 1:
@@ -340,7 +351,9 @@ class Output:
         given = click.get_current_context().meta.get(COMMAND_LINE, [])
         # Names of files, without the folders of this machine.
         given = [Path(x).name if os.path.isabs(x) else x for x in given]
-        command = shlex.join(["bioeval", *given]) if given else ""
+        command = ""
+        if given:
+            command = shlex.join(["bioeval", *given])
         read = [file for file in files if file]
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", BioevalWarning)

@@ -125,7 +125,10 @@ def _heard() -> Iterator[None]:
             before(found)
             return
         lost.append(found.exc_value)
-        number = signal.SIGINT if isinstance(lost[-1], KeyboardInterrupt) else signal.SIGTERM
+        if isinstance(lost[-1], KeyboardInterrupt):
+            number = signal.SIGINT
+        else:
+            number = signal.SIGTERM
         threads.append(threading.Thread(target=again, args=(number,)))
         threads[-1].start()
         told.set()
@@ -169,19 +172,26 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
             warnings.filterwarnings("ignore", ".*is probably the wrong kind", BioevalWarning)
             code = program.main(args=args, prog_name=name, standalone_mode=False)
         flush()
-        return code if isinstance(code, int) else DONE
+        if isinstance(code, int):
+            return code
+        return DONE
     except click.Abort as error:  # click makes one of the end of a file, too
         if isinstance(error.__context__, EOFError):
             return _say(f"a file ended too early ({error.__context__})", FAILED)
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "bioeval"
+        where = "bioeval"
+        if error.ctx:
+            where = error.ctx.command_path
         return _say(f"{error.format_message()} (see {where} --help)", WRONG)
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
         failed = isinstance(error, (EngineError, MissingDependencyError, NoResultError))
-        code = FAILED if failed else WRONG
+        if failed:
+            code = FAILED
+        else:
+            code = WRONG
         for line in str(error).splitlines() if isinstance(error, CardError) else [str(error)]:
             _say(line, code)
         return code
@@ -201,7 +211,9 @@ def _os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         give_up_stdout()
         return BROKEN_PIPE
-    file = f"{error.filename}: " if error.filename else ""
+    file = ""
+    if error.filename:
+        file = f"{error.filename}: "
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
     said = f"{file}{error.strerror or error}"

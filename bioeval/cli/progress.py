@@ -87,7 +87,8 @@ class Stages:
     """
 
     def __init__(self, stream: TextIO | None = None):
-        stream = sys.stderr if stream is None else stream
+        if stream is None:
+            stream = sys.stderr
         terminal = stream is not None and stream.isatty()
         self._progress: Progress | None = None
         if terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
@@ -135,7 +136,10 @@ class Stages:
             return
         if self._now != (stage, total) or done < self._done:
             self._progress.remove_task(self._task)
-            name = stage if total else f"{stage} ..."
+            if total:
+                name = stage
+            else:
+                name = f"{stage} ..."
             self._task = self._progress.add_task(name, total=total or None)
             self._now = stage, total
             if time.monotonic() - self._written >= _SHORTEST:

@@ -153,7 +153,9 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
         option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
         of_folds = ""
         if card.reid or card.gom:
-            size = f", train_size={parts['train']}" if "train" in parts else ""
+            size = ""
+            if "train" in parts:
+                size = f", train_size={parts['train']}"
             split = f"SubjectShuffleSplit({parts.get('repeats', 10)}{size}, random_state=0)"
             raise click.UsageError(
                 f"{option} applies to experiments, and protocol {card.name} is re-identification; "
@@ -250,7 +252,9 @@ def _threshold(target: str) -> Threshold:
     from bioeval.tallies.threshold_rules import Rule
 
     rule = Rule.parse(target, "target")
-    first = rule.values[0] if rule.values else None
+    first = None
+    if rule.values:
+        first = rule.values[0]
     return Threshold(
         rule=rule.name,
         far=first if rule.name == "far" else None,
@@ -286,9 +290,19 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     name="plot_formats",
 )
 @shared_options(
-    protocol=True, thresholds=True, max_rank=True, far=True, frr=True, interval=True, band=True,
-    name=True, terms=True, reading=True, workers=True, checkpoint=True,
-)  # fmt: skip
+    protocol=True,
+    thresholds=True,
+    max_rank=True,
+    far=True,
+    frr=True,
+    interval=True,
+    band=True,
+    name=True,
+    terms=True,
+    reading=True,
+    workers=True,
+    checkpoint=True,
+)
 @task_options
 @experiment_options
 @option(
@@ -365,7 +379,10 @@ def command(
         for one in more:
             one.make(scores, protocol, resolved, stages)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        document = found.document() if output.documented else {}
+        if output.documented:
+            document = found.document()
+        else:
+            document = {}
         tell = output.remarks.append
         files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
         shown = {name: x for one in more for name, x in one.page_options.items()}

@@ -52,8 +52,16 @@ _ELSEWHERE = (*_SHARED, "warnings", KIND_DOUBT, "bioeval_version", "report_ranks
 _CURVES = ("threshold", "rank", "probe")
 
 #: Those of an evaluation in folds.
-_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "reading",
-                    "protocol")  # fmt: skip
+_SHARED_OF_FOLDS = (
+    "system",
+    "layout",
+    "kind",
+    "nan_policy",
+    "fingerprint",
+    "origin",
+    "reading",
+    "protocol",
+)
 
 
 class Evaluation:
@@ -74,7 +82,10 @@ class Evaluation:
         self.shown, self.more = in_terms(tree, terms), more
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
-        self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
+        if per_query:
+            self.queries = worst_first(self.datasets["reid"], scores)
+        else:
+            self.queries = []
         self._naming = naming
 
     def _reword(self, warning: str) -> str:
@@ -112,7 +123,10 @@ class Evaluation:
 
     def _results(self) -> dict[str, Any]:
         found = self.datasets
-        first = next(iter(found.values())).attrs if found else {}
+        if found:
+            first = next(iter(found.values())).attrs
+        else:
+            first = {}
         shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
         head = {
             "bioeval": __version__,
@@ -249,7 +263,9 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """Return a label or a number as JSON and CSV hold it."""
-    return value if isinstance(value, (int, float, str)) else str(value)
+    if isinstance(value, (int, float, str)):
+        return value
+    return str(value)
 
 
 # ------------------------------------------------------------------------- the files
@@ -291,6 +307,9 @@ def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
                 f"{'rank_' if dim == 'rank' else ''}{axis[i]:g}"
                 for dim, axis, i in zip(values.dims[2:], inner, place, strict=True)
             ]
-            into = ranked if words else columns
+            if words:
+                into = ranked
+            else:
+                into = columns
             into["_".join([str(name), *words])] = values.values[..., *place].ravel().tolist()
     return columns | ranked

@@ -77,7 +77,10 @@ def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -
 
     take_scores(out, force)
     if within is not None:
-        options["within"] = within[0] if len(within) == 1 else list(within)
+        if len(within) == 1:
+            options["within"] = within[0]
+        else:
+            options["within"] = list(within)
     scores = simulate(**options)
     m, n = scores.shape
     needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free

@@ -159,7 +159,10 @@ class StudyCommand:
             require_assure(options)
         self.output = Output.take(options)
         self._given = dict(options)
-        self.reading = take_reading(data, options) if reads else {}
+        if reads:
+            self.reading = take_reading(data, options)
+        else:
+            self.reading = {}
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
         where = ("workers", "scheduler", "checkpoint")
         self._where = {name: options.pop(name) for name in where if name in options}
@@ -202,7 +205,8 @@ class StudyCommand:
         With `mates`, some subject must have two templates. The file is read as `data` is, unless
         its own `reading` is given.
         """
-        reading = self.reading if reading is None else reading
+        if reading is None:
+            reading = self.reading
         scores = read_scores(file or self.data, reading, self.stages, mates)
         if self._named or name is not None:
             scores.name = system_name(file or self.data, name or self._name, reading)
@@ -215,8 +219,13 @@ class StudyCommand:
         The first call starts the cluster, unless `scores` are given and too few for it.
         """
         if self._place is None:
-            made = executor_from_options(self._where, self.stages, *scores) if self._where else None
-            self._place = {} if made is None else self._counting.enter_context(made)
+            made = None
+            if self._where:
+                made = executor_from_options(self._where, self.stages, *scores)
+            if made is None:
+                self._place = {}
+            else:
+                self._place = self._counting.enter_context(made)
         return self._place
 
     def count(self, function: Callable[..., T], *given: Any, **options: Any) -> T:
@@ -257,14 +266,20 @@ class StudyCommand:
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
-        named = found if isinstance(found, dict) else {"": found}
+        if isinstance(found, dict):
+            named = found
+        else:
+            named = {"": found}
         shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
         table = table_of(shown.get("", shown), reword)
         drawn: Any = shown.get("")
         saved: Any = found
         if found is named:
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in named.items()})
-            drawn = [*shown.values()] if apart else shown
+            if apart:
+                drawn = [*shown.values()]
+            else:
+                drawn = shown
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if self.output.page is not None:
             self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)

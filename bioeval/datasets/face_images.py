@@ -181,7 +181,9 @@ def image_of(name: str) -> np.ndarray | None:
     if not name.startswith(SCHEME):
         return None
     row = _row_of_name().get(name)
-    return None if row is None else _all_faces().images[row]
+    if row is None:
+        return None
+    return _all_faces().images[row]
 
 
 @functools.cache

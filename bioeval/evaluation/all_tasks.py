@@ -164,7 +164,10 @@ def _evaluate_system(
         for node, part in counted.items():
             job = (plan.tasks.get(node) or plan.searches[node]).job
             verifies = node.startswith("verification")
-            reader = plan.attempts_reader if verifies else plan.reader
+            if verifies:
+                reader = plan.attempts_reader
+            else:
+                reader = plan.reader
             found[node] = part.with_intervals(found[node], job, reader, options.interval)
     return tree_of(found)
 

@@ -206,14 +206,19 @@ def open_set(
             scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
-    given = thresholds is not None and drawn is None if selectivity is None else selectivity
+    if selectivity is None:
+        given = thresholds is not None and drawn is None
+    else:
+        given = selectivity
     if require_flag("selectivity", given) and drawn is not None:
         raise ProtocolError(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
     found, tally = _identify(planner, options, drawn, limits, progress)
-    return _with_selectivity(found, scores, tally) if given else found
+    if given:
+        return _with_selectivity(found, scores, tally)
+    return found
 
 
 @leaves_out_attacks
@@ -312,7 +317,9 @@ def _identify(
     job, options = plan()
     reader = planner.reader
     (tally,) = run_jobs(reader, [job], progress)
-    node = "open_set" if isinstance(task, OpenSet) else "closed_set"
+    node = "closed_set"
+    if isinstance(task, OpenSet):
+        node = "open_set"
     counts = TaskCounts(tally, options)
     found = counts.dataset(node)
     if limits is None:
@@ -328,8 +335,12 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
     over, thresholds = ("threshold",), found["threshold"].values
-    unit = "multi" if tally.rank_unit == "subject" else "single"
-    fusion = tally.fusion if unit == "multi" else "min"
+    unit = "single"
+    if tally.rank_unit == "subject":
+        unit = "multi"
+    fusion = "min"
+    if unit == "multi":
+        fusion = tally.fusion
     searches = {
         "selectivity_non_mated": tally.impostor_probes(found.attrs["impostors"]),
         "selectivity_mated": np.flatnonzero(tally.mates > 0),

@@ -173,7 +173,9 @@ class Plan:
         if task is not None and task.attempts is not None:
             from bioeval.scores.transactions import reader_of
 
-            fusion = task.fusion if "multi" in task.templates else "min"
+            fusion = "min"
+            if "multi" in task.templates:
+                fusion = task.fusion
             self.attempts_reader = reader_of(self.scores, task.attempts, fusion, card.claims)
         self._add_tasks(card, thresholds)
 
@@ -262,7 +264,10 @@ class Plan:
         counted = [job for job in distinct if job not in of_studies]
         for job in counted:
             if job.form == "verification":
-                job.wanted = self.wanted(keep) if points else None
+                if points:
+                    job.wanted = self.wanted(keep)
+                else:
+                    job.wanted = None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
@@ -286,7 +291,9 @@ class Plan:
         """
         reader, extra = self.attempts_reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
-        rows = None if extra is None else to_internal(extra, reader.scores.kind)
+        rows = None
+        if extra is not None:
+            rows = to_internal(extra, reader.scores.kind)
         finders = []
         for job, found in self._verified(counted):
             symmetric = both_ways and found.templates == "single"
@@ -406,7 +413,10 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     wrong = [name for name in names if not name or "/" in name or name == MEAN]
     if wrong or len(set(names)) < len(names):
-        bad = wrong[0] if wrong else names[0]
+        if wrong:
+            bad = wrong[0]
+        else:
+            bad = names[0]
         raise DataError(
             f"the gallery metadata {card.galleries.column!r} name a gallery {bad!r}; expected "
             f"different words without '/', other than {MEAN!r}"
@@ -449,7 +459,8 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
     homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _OWN_TASKS}
-    scores = with_exclusions(scores, card) if homes else scores
+    if homes:
+        scores = with_exclusions(scores, card)
     for home in homes:
         scores = home.compared(scores, card)
     return scores
@@ -458,4 +469,6 @@ def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
 def compared_scores(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that the card and its verification leave out."""
     scores = with_exclusions(scores, card)
-    return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
+    if card.verification is None:
+        return scores
+    return with_pairs(scores, card.verification.pairs)

@@ -32,7 +32,10 @@ PIXELS = 600
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
     """Count the scores of Scores, of a Tally, or of several by name."""
     several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
-    given = dict(data) if several else {"": data}
+    if several:
+        given = dict(data)
+    else:
+        given = {"": data}
     if not given:
         raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
     return {str(name): _histograms(one) for name, one in given.items()}
@@ -45,7 +48,9 @@ def _histograms(data: Any) -> ScoreHistograms:
     if not isinstance(data, Scores):
         parts = getattr(data, "parts", None)
         if isinstance(parts, Mapping):  # of a Tally
-            tally = parts[NODE].tally if NODE in parts else None
+            tally = None
+            if NODE in parts:
+                tally = parts[NODE].tally
             if not isinstance(tally, VerificationTally):
                 raise DataError(f"the tally holds {', '.join(parts)}, but not {NODE}")
             return score_histograms(tally)
@@ -82,7 +87,9 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
     sample = sample[np.isfinite(sample)]
     q1, q3 = np.quantile(sample, [0.25, 0.75]).tolist() if len(sample) else (0.0, 0.0)
     reach = FAR_OFF * (q3 - q1)
-    return CellGrid.covering(q1 - reach, q3 + reach) if reach > 0 else None
+    if reach > 0:
+        return CellGrid.covering(q1 - reach, q3 + reach)
+    return None
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:

@@ -141,11 +141,16 @@ def at(
 
 def _places(threshold: Any) -> np.ndarray | Rule:
     """Return thresholds, or a rule that chooses one."""
-    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    if isinstance(threshold, (tuple, list)) and threshold:
+        first = threshold[0]
+    else:
+        first = threshold
     if not isinstance(first, (str, Rule)) or isinstance(first, str) and is_number(first):
         return check_places(threshold)
     rule = Rule.parse(threshold)
-    return np.array(rule.values[0]) if rule.name == "fixed" else rule
+    if rule.name == "fixed":
+        return np.array(rule.values[0])
+    return rule
 
 
 def _chosen(
@@ -170,7 +175,10 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
     task = chosen_task(task, [*_TASKS, *others])
     if task == "verification":
         options = {"auc": False, **options}
-    call = _TASKS[task] if task in _TASKS else offered("tasks", task).CALLS[task]
+    if task in _TASKS:
+        call = _TASKS[task]
+    else:
+        call = offered("tasks", task).CALLS[task]
     found = call(scores, **_with_thresholds(places, options))
     return _exact(found, places)
 

@@ -25,8 +25,12 @@ def runner_of(scores: Any) -> Any:
 
     It has the functions `evaluate` and `open_set`.
     """
-    layout = scores.layout if isinstance(scores, Scores) else ""
-    return offered("runners", layout) if layout and layout not in LAYOUTS else None
+    layout = ""
+    if isinstance(scores, Scores):
+        layout = scores.layout
+    if layout and layout not in LAYOUTS:
+        return offered("runners", layout)
+    return None
 
 
 class TaskPlan(NamedTuple):
@@ -66,7 +70,8 @@ class TaskPlanner:
         else:
             require_choice("unmated", task.unmated, UNMATED)
             options = {"unmated": task.unmated}
-        drawn = drawn_galleries(task.gallery) if drawn is None else drawn
+        if drawn is None:
+            drawn = drawn_galleries(task.gallery)
         if drawn is not None:
             job, options["note"] = drawn.job(self.reader, task, self.thresholds)
             return TaskPlan(job, options)

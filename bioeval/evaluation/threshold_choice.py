@@ -39,21 +39,28 @@ def chosen_threshold(
         return rule.values[0]
     job = VerificationJob(reader, templates=templates, fusion=fusion)
     targets = np.array(rule.values if rule.name == "far" else ())
-    costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
+    if rule.name == "cost":
+        costs = np.array([rule.values])
+    else:
+        costs = np.empty((0, 3))
     job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
     (tally,) = run_jobs(reader, [job], progress)
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
-        lacking = "impostor" if genuine else "genuine"
+        lacking = "genuine"
+        if genuine:
+            lacking = "impostor"
         raise ProtocolError(
             f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, and "
             f"there is no {lacking} attempt; give a number"
         )
     if rule.name == "frr":
         strictest = attempts.at_frr(rule.values[0])
-        return np.nan if strictest is None else strictest
+        if strictest is None:
+            return np.nan
+        return strictest
     if rule.name == "accuracy":  # each attempt weighs the same
         costs = np.array([[0.5, genuine, impostor]])
     wanted = PointsWanted(targets, costs, job.wanted.every_score)

@@ -36,5 +36,7 @@ def with_intervals(
     tally: Any = counts.tally
     if options.by_subject:
         require_people(reader.scores, options.method)
-    attempts = SubjectAttempts(job) if options.by_subject else None
+    attempts = None
+    if options.by_subject:
+        attempts = SubjectAttempts(job)
     return verification_intervals(dataset, tally, attempts, options)

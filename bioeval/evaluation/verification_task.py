@@ -174,11 +174,19 @@ def verification(
     at_frr = check_targets(frr_targets, "frr_targets")
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
         others = {"claims": claims, "attempts": attempts, "interval": interval}
-        others["frr_targets"] = at_frr if len(at_frr) else None
+        if len(at_frr):
+            others["frr_targets"] = at_frr
+        else:
+            others["frr_targets"] = None
         return drawn.verification(
-            scores, templates, others, fusion=fusion, thresholds=thresholds, far_targets=targets,
+            scores,
+            templates,
+            others,
+            fusion=fusion,
+            thresholds=thresholds,
+            far_targets=targets,
             progress=progress,
-        )  # fmt: skip
+        )
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)

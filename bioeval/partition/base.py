@@ -187,7 +187,9 @@ class SplitInput:
         if column.dtype.kind == "O":
             with contextlib.suppress(TypeError, ValueError):
                 column = column.astype(np.float64)
-        return column.astype(np.float64) if column.dtype.kind in "biuf" else None
+        if column.dtype.kind in "biuf":
+            return column.astype(np.float64)
+        return None
 
     def binned_strata(self, name: str) -> np.ndarray:
         """Return the stratum of each sample: its name, or the quarter in which its number lies.
@@ -195,7 +197,9 @@ class SplitInput:
         The quarters are those of all samples; a number on a quartile is in the upper one.
         """
         numbers = self._finite(name)
-        return self.labelled(name).codes if numbers is None else _quarter(numbers, numbers)
+        if numbers is None:
+            return self.labelled(name).codes
+        return _quarter(numbers, numbers)
 
     def binned_subjects(self, name: str) -> np.ndarray:
         """Return the stratum of each subject: its commonest name, or the quarter of its median.
@@ -216,7 +220,9 @@ class SplitInput:
 
     def _finite(self, name: str) -> np.ndarray | None:
         named = self.column(name).dtype.kind == "b"
-        numbers = None if named else self.numbers(name)
+        numbers = None
+        if not named:
+            numbers = self.numbers(name)
         wrong: Any = [] if numbers is None else np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             raise DataError(
@@ -252,7 +258,8 @@ class SplitInput:
 
 def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
     if are_pairs(scores):
-        groups = scores.pair_subjects if groups is None else groups
+        if groups is None:
+            groups = scores.pair_subjects
         return y, groups, {"genuine": scores.genuine} if meta is None else meta
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         raise DataError(
@@ -282,7 +289,9 @@ def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
 def _length(who: str, name: str, value: Any) -> int:
     shape = getattr(value, "shape", None)
     try:
-        return int(shape[0]) if shape is not None else len(value)
+        if shape is not None:
+            return int(shape[0])
+        return len(value)
     except (TypeError, IndexError):
         raise DataError(
             f"{who}: {name} is {type(value).__name__}; expected one entry a sample"
@@ -414,9 +423,10 @@ class Division(Parameters, ABC, Generic[Parts]):
             If these samples cannot be divided so.
         """
         samples = SplitInput(type(self).__name__, X, y, groups, meta)
-        splits = (
-            self._splits_of_people(samples) if samples.no_person.any() else self._splits(samples)
-        )
+        if samples.no_person.any():
+            splits = self._splits_of_people(samples)
+        else:
+            splits = self._splits(samples)
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 

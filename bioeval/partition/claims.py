@@ -97,8 +97,10 @@ class ClaimSampler(Parameters):
             If the scores have no labels.
         """
         if not isinstance(scores, Scores) or not scores._labelled:
-            raise ProtocolError(f"{subject('claims')} are drawn among labelled templates of a "
-                                "matrix; give scores with labels")  # fmt: skip
+            raise ProtocolError(
+                f"{subject('claims')} are drawn among labelled templates of a "
+                "matrix; give scores with labels"
+            )
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
@@ -121,7 +123,10 @@ class ClaimSampler(Parameters):
         """Return the probes that claim their own subject."""
         claims = self.per_probe * len(inside)
         wanted = round(self.genuine * claims)
-        able = inside[_has_mate(scores, inside)] if wanted else inside[:0]
+        if wanted:
+            able = inside[_has_mate(scores, inside)]
+        else:
+            able = inside[:0]
         if wanted > len(able):
             raise DataError(
                 f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "

@@ -82,14 +82,20 @@ def repeated_fold_codes(
     name = type(splitter).__name__
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest | Experiment):
         raise DataError(f"{name} has no folds: its parts play different roles")
-    n = labels.shape[0] if isinstance(labels, Scores) else len(require_list("labels", labels))
+    if isinstance(labels, Scores):
+        n = labels.shape[0]
+    else:
+        n = len(require_list("labels", labels))
     rows: list[np.ndarray] = []
     fold = 0
     no_person = np.empty(0, dtype=np.int64)
     if isinstance(splitter, Splitter) and isinstance(labels, Scores):
         no_person = np.flatnonzero(SplitInput(name, labels, None, None, meta).no_person)
     for train, part in _splits(splitter, labels, meta):
-        test = np.setdiff1d(part, no_person) if len(no_person) else part
+        if len(no_person):
+            test = np.setdiff1d(part, no_person)
+        else:
+            test = part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():
@@ -110,7 +116,10 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
         given = (labels,) if isinstance(labels, Scores) else (None, labels)
         return splitter.split(*given, meta=meta)
     if isinstance(labels, Scores):
-        labels = labels.genuine if are_pairs(labels) else labels.probe_labels
+        if are_pairs(labels):
+            labels = labels.genuine
+        else:
+            labels = labels.probe_labels
     codes = LabelCodes(labels, "labels").codes
     return splits_of_other(splitter, codes, codes)
 

@@ -201,10 +201,16 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
             listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
-            values = list(wanted) if listed else [wanted]
+            if listed:
+                values = list(wanted)
+            else:
+                values = [wanted]
             codes = [column.code(value) for value in values]
             if not codes or min(codes) < 0:
-                missing = values[codes.index(-1)] if codes else wanted
+                if codes:
+                    missing = values[codes.index(-1)]
+                else:
+                    missing = wanted
                 raise DataError(
                     f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
                     f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
@@ -221,7 +227,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        most = candidates - 1 if self.enrol is None else candidates
+        if self.enrol is None:
+            most = candidates - 1
+        else:
+            most = candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
@@ -243,7 +252,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             need = f"{wanted[one]} to enrol and one to probe"
             found = f"{who.counts[one]} in all"
         else:
-            least = 1 if self.n_gallery is None else wanted[one]
+            least = 1
+            if self.n_gallery is not None:
+                least = wanted[one]
             need = f"{least} to enrol by metadata and another to probe"
             found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         *some, last = (str(Argument("too_few", x)) for x in TOO_FEW if x != "raise")
@@ -330,7 +341,9 @@ class EnrolledSplit(Splitter[GalleryProbe]):
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
-        own = None if inner.random_state is None else seed_sequence(inner.random_state)
+        own = None
+        if inner.random_state is not None:
+            own = seed_sequence(inner.random_state)
         for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
             if own is None:
                 yield self.drawn(samples, seed, repeat, (seed, repeat * inner.n_repeats + turn))
@@ -357,7 +370,10 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False
-            unenrolled = outside & ~few if inner.too_few == "drop" else outside
+            if inner.too_few == "drop":
+                unenrolled = outside & ~few
+            else:
+                unenrolled = outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)

@@ -127,9 +127,13 @@ class _Strata:
     """
 
     def __init__(
-        self, samples: SplitInput, name: str, stratum: np.ndarray, seen: np.ndarray,
+        self,
+        samples: SplitInput,
+        name: str,
+        stratum: np.ndarray,
+        seen: np.ndarray,
         chosen: np.ndarray,
-    ):  # fmt: skip
+    ):
         self.samples, self.name = samples, name
         self.stratum, self.seen, self.chosen = stratum, seen, chosen
         whole = np.bincount(stratum)
@@ -386,7 +390,9 @@ class Experiment(Division[ExperimentParts]):
     @property
     def _share(self) -> float | int | None:
         size = self.unenrolled
-        return None if _absent(size) else shuffling.as_size("Experiment", "unenrolled", size)
+        if _absent(size):
+            return None
+        return shuffling.as_size("Experiment", "unenrolled", size)
 
     @property
     def by_subject(self) -> bool:
@@ -408,7 +414,9 @@ class Experiment(Division[ExperimentParts]):
         """Which probes are the impostors of open-set identification unless said otherwise."""
         unenrolled = self._share is not None or self.enrolled is not None
         unenrolled = unenrolled or (self.has_galleries and self.too_few == "probe")
-        return "unenrolled" if unenrolled else "leave-subject-out"
+        if unenrolled:
+            return "unenrolled"
+        return "leave-subject-out"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of repeats; the arguments are not needed."""

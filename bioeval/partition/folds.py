@@ -50,7 +50,9 @@ class _Folds(Splitter[TrainTest]):
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self._n_repeats):
-            draws = shuffling.stream(seed, self._purpose, repeat) if self._shuffled else None
+            draws = None
+            if self._shuffled:
+                draws = shuffling.stream(seed, self._purpose, repeat)
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
                 yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -320,7 +322,10 @@ class _Given(Splitter[TrainTest]):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
         untested = labels.code(-1)
         found = [code for code in range(len(labels)) if code != untested]
-        order = found if folds is None else self._in_order(labels, found, name)
+        if folds is None:
+            order = found
+        else:
+            order = self._in_order(labels, found, name)
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
                 f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "
@@ -334,7 +339,10 @@ class _Given(Splitter[TrainTest]):
     def _in_order(self, labels: LabelCodes, found: list[int], name: str) -> list[int]:
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
-        wanted = [] if self.folds is None else list(self.folds)
+        if self.folds is None:
+            wanted = []
+        else:
+            wanted = list(self.folds)
         order = [labels.code(fold) for fold in wanted]
         if len(listed) < len(wanted):
             raise DataError(f"{who}: folds names a fold more than once; expected each once")

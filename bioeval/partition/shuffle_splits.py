@@ -210,7 +210,9 @@ def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
 
 def _strata(samples: SplitInput, unit: str, stratify: str | None) -> np.ndarray | None:
     by_subject = unit == "subject"
-    return samples.subject_strata(stratify) if by_subject else samples.strata(stratify)
+    if by_subject:
+        return samples.subject_strata(stratify)
+    return samples.strata(stratify)
 
 
 def drawn_parts(
@@ -223,13 +225,20 @@ def drawn_parts(
 ) -> Iterator[list[np.ndarray]]:
     """Yield the parts of the samples for each repeat, in reverse order of the sizes."""
     by_subject = unit == "subject"
-    total = len(samples.subjects) if by_subject else samples.n
+    if by_subject:
+        total = len(samples.subjects)
+    else:
+        total = samples.n
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    purpose = shuffling.SUBJECT_PARTS if by_subject else shuffling.SAMPLE_PARTS
+    if by_subject:
+        purpose = shuffling.SUBJECT_PARTS
+    else:
+        purpose = shuffling.SAMPLE_PARTS
     for repeat in range(repeats):
         draws = shuffling.stream(seed, purpose, repeat)
         part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
-        part = part[samples.subjects.codes] if by_subject else part
+        if by_subject:
+            part = part[samples.subjects.codes]
         yield [np.flatnonzero(part == k) for k in reversed(range(len(sizes)))]
 
 

@@ -39,7 +39,9 @@ def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarr
     ascending.
     """
     if strata is None:
-        return np.arange(n) if draws is None else draws.permutation(n)
+        if draws is None:
+            return np.arange(n)
+        return draws.permutation(n)
     grouped = np.argsort(strata, kind="stable")
     if draws is None:
         return grouped
@@ -148,7 +150,9 @@ def _chain(may: np.ndarray, start: int, end: int) -> list[int]:
 def as_size(who: str, name: str, size: Any) -> int | float:
     """Return a size as a number of units (int) or a proportion of them (float in (0, 1))."""
     try:
-        whole = 0 if isinstance(size, bool | np.bool_) else operator.index(size)
+        whole = 0
+        if not isinstance(size, bool | np.bool_):
+            whole = operator.index(size)
     except TypeError:
         whole = 0
     if whole >= 1:
@@ -166,4 +170,6 @@ def units_of(size: int | float, total: int, *, up: bool) -> int:
     if isinstance(size, int):
         return size
     exact, dust = size * total, 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
-    return math.ceil(exact - dust) if up else math.floor(exact + dust)
+    if up:
+        return math.ceil(exact - dust)
+    return math.floor(exact + dust)

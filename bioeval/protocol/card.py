@@ -93,7 +93,7 @@ PARTITIONS = {
     ),
     "dev-eval": PartitionKind(
         doc="two parts of subjects, drawn anew in each repeat: development, to choose the "
-            "threshold, and evaluation, to judge it",
+        "threshold, and evaluation, to judge it",
         splitter="SubjectShuffleSplit",
         arguments={
             "n_splits": "repeats",
@@ -109,11 +109,13 @@ PARTITIONS = {
         layouts=(SQUARE,),
         splitter="Experiment",
         arguments={
-            **{name: name for name in EXPERIMENT}, "by": "unit", "repeats": "repeats",
+            **{name: name for name in EXPERIMENT},
+            "by": "unit",
+            "repeats": "repeats",
             "random_state": "seed",
         },
     ),
-}  # fmt: skip
+}
 
 
 _of_experiment = partial(card_field, layouts=(SQUARE,), default=None)
@@ -347,7 +349,9 @@ class Threshold(Section):
         """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""
         rates = {"far": (self.far,), "frr": (self.frr,)}
         numbers = {**rates, "cost": self.cost, "fixed": (self.value,)}.get(self.rule)
-        return self.rule if numbers is None else (self.rule, *numbers)
+        if numbers is None:
+            return self.rule
+        return (self.rule, *numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,7 +398,9 @@ class Thresholds(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        return None if self.count == fields_of(Thresholds)["count"].default else self.count
+        if self.count == fields_of(Thresholds)["count"].default:
+            return None
+        return self.count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,9 @@ class Problems:
 
     def add(self, place: Place, message: str) -> None:
         """Add a problem of a section, or of a field that begins with the name of its section."""
-        label = f"[{place[0]}] " if len(place) > 1 else ""
+        label = ""
+        if len(place) > 1:
+            label = f"[{place[0]}] "
         self.found.append((place, label + message))
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
@@ -181,9 +183,8 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
     for key in fields_of(Retrieval):
         ours, theirs = values["gom"].get(key), values["reid"].get(key)
         if ours is not None and theirs is not None and ours != theirs:
-            found, expected = (
-                shorten(list(x) if isinstance(x, tuple) else x) for x in (ours, theirs)
-            )
+            found = shorten(list(ours) if isinstance(ours, tuple) else ours)
+            expected = shorten(list(theirs) if isinstance(theirs, tuple) else theirs)
             problems.add(
                 ("gom", key), f"{key} = {found}; expected {expected}, as in [reid] of this card"
             )
@@ -320,7 +321,9 @@ class _UnexpectedValue(Exception):
 
 
 def _with_hint(message: str, hint: str) -> str:
-    return f"{message}.{hint}" if hint else message
+    if hint:
+        return f"{message}.{hint}"
+    return message
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
@@ -332,7 +335,9 @@ def _unknown_field(section: str, key: str, value: object) -> str:
         hint = f" {key} is a field of {' and '.join(f'[{name}]' for name in homes)}."
     else:
         hint = nearest_name(key, fields)
-    what = f"a field of [{section}]" if section else "a field above the sections"
+    what = "a field above the sections"
+    if section:
+        what = f"a field of [{section}]"
     message = f"{write_toml_key(key)} = {shorten(value)} is not {what}"
     return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
 
@@ -374,7 +379,10 @@ def _check_section(
             if field.required:
                 problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
             dropped = given and key in only_one_of
-            values[key] = None if dropped else field.default_for(layout)
+            if dropped:
+                values[key] = None
+            else:
+                values[key] = field.default_for(layout)
         elif layout is not None and layout not in field.layouts:
             problems.add(
                 place,
@@ -433,7 +441,9 @@ def _check_item(field: Field, value: object, layout: str | None, expected: str) 
     if field.kind == "size":
         if not (0 <= value < 1 or (value >= 1 and value == int(value))):
             raise _UnexpectedValue(expected)
-        return value if 0 < value < 1 else int(value)
+        if 0 < value < 1:
+            return value
+        return int(value)
     if field.kind == "integer":
         return value
     try:

@@ -56,7 +56,9 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
 
 
 def _source_line(source: Source) -> str:
-    year = "" if source.year is None else f" ({source.year})"
+    year = ""
+    if source.year is not None:
+        year = f" ({source.year})"
     return ". ".join(filter(None, [source.text + year, source.section, source.url]))
 
 
@@ -93,15 +95,21 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
         elif choice is not None:
             text = f"{value}: {choice.doc}"
         else:
-            listed = (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else value
-            listed = write_toml(listed) if isinstance(listed, dict) else listed
+            if isinstance(value, tuple):
+                listed = ", ".join(map(str, value)) or "none"
+            else:
+                listed = value
+            if isinstance(listed, dict):
+                listed = write_toml(listed)
             text = f"{listed}: {field.doc}"
         lines += wrap(text, key, 2)
     return lines
 
 
 def _holds(value: object, word: str) -> bool:
-    return word in value if isinstance(value, tuple) else value == word
+    if isinstance(value, tuple):
+        return word in value
+    return value == word
 
 
 def _item(text: str, width: int) -> list[str]:
@@ -114,7 +122,10 @@ def _paragraph(
     width: int, say: Callable[[str], str], text: str, label: str = "", indent: int = 0
 ) -> list[str]:
     text, label = say(text), say(label)
-    hanging = _LABEL + indent if label else indent
+    if label:
+        hanging = _LABEL + indent
+    else:
+        hanging = indent
     if label and width - hanging < _LEAST:
         text, label, hanging = f"{label}: {text}", "", indent + 2
     return textwrap.wrap(

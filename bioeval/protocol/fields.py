@@ -107,14 +107,19 @@ class Field:
         """Return the accepted values in words."""
         if self.choices:
             listed = ", ".join(f'"{word}"' for word in self.words(layout))
-            return f"a list of words among {listed}" if self.many else f"one of {listed}"
+            if self.many:
+                return f"a list of words among {listed}"
+            return f"one of {listed}"
         one = {
             "text": "a text",
             "integer": "an integer",
             "number": "a number",
             "size": "a proportion between 0 and 1, or an integer >= 1",
         }[self.kind]
-        text = f"a list of {self.kind}s" if self.many else one
+        if self.many:
+            text = f"a list of {self.kind}s"
+        else:
+            text = one
         if self.interval is not None:
             text += f" {self.interval}"
         if self.pattern_words:
@@ -226,7 +231,9 @@ def read_file(path: str) -> str:
         if not file.exists():
             raise CardError(f"{path}: there is no such file; expected a protocol card (.toml)")
         if not file.is_file():
-            kind = "a folder" if file.is_dir() else "not a regular file"
+            kind = "not a regular file"
+            if file.is_dir():
+                kind = "a folder"
             raise CardError(f"{path} is {kind}; expected a protocol card (a .toml file)")
         with file.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -289,7 +296,8 @@ def locate(text: str) -> dict[Place, int]:
     starts = [i for i, row in enumerate(rows) if _START.match(row)]
     first, left = None, _MOST_PARSED
     for here, end in itertools.pairwise([*starts, len(rows)]):
-        first = here if first is None else first
+        if first is None:
+            first = here
         statement = "\n".join(rows[first:end])
         left -= len(statement)
         if left < 0:
@@ -336,7 +344,9 @@ def _parsed(text: str) -> dict[str, object] | None:
 def write_toml(value: object) -> str:
     """Write a value as TOML."""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, str):
         escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
         chars = (
@@ -356,10 +366,14 @@ def write_toml(value: object) -> str:
 
 def write_toml_key(key: str) -> str:
     """Write the name of a field as TOML, in quotes where it needs them."""
-    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else write_toml(key)
+    if re.fullmatch("[A-Za-z0-9_-]+", key):
+        return key
+    return write_toml(key)
 
 
 def shorten(value: object) -> str:
     """Write a value as TOML, cut to a length that a message can hold."""
     text = write_toml(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if len(text) <= 60:
+        return text
+    return f"{text[:57]}..."

@@ -24,9 +24,14 @@ def with_exclusions(scores: Scores, protocol: Any) -> Scores:
 
     What has columns to `exclude` itself may take the place of a card.
     """
-    excluded = protocol.exclude if hasattr(protocol, "exclude") else load(protocol).exclude
+    if hasattr(protocol, "exclude"):
+        excluded = protocol.exclude
+    else:
+        excluded = load(protocol).exclude
     more = [name for name in excluded if name not in scores.exclude]
-    return scores.excluding(*scores.exclude, *more) if more else scores
+    if more:
+        return scores.excluding(*scores.exclude, *more)
+    return scores
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:

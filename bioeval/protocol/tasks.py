@@ -141,7 +141,9 @@ class Verification(Task):
     @property
     def unused(self) -> tuple[str, ...]:
         """The fields without effect: each probe makes an attempt of its own."""
-        return () if self.attempts else ("attempts",)
+        if self.attempts:
+            return ()
+        return ("attempts",)
 
 
 @dataclass(frozen=True, kw_only=True)

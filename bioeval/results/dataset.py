@@ -28,11 +28,23 @@ RANKS = (1, 5, 10)
 
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
-    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr",
-    "recognition_rate", "auc", "d_prime", *QUERY_MEANS, "hter_mean", "far_mean",
+    "eer",
+    "eer_threshold",
+    "frr_at_far",
+    "dir_at_far",
+    "threshold_at_far",
+    "far_at_frr",
+    "recognition_rate",
+    "auc",
+    "d_prime",
+    *QUERY_MEANS,
+    "hter_mean",
+    "far_mean",
     "frr_mean",
-    "hter_summary", "far_summary", "frr_summary",
-)  # fmt: skip
+    "hter_summary",
+    "far_summary",
+    "frr_summary",
+)
 
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
@@ -106,7 +118,9 @@ def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> lis
 
 def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     """Return ``count / attempts`` in float64, NaN where there was no attempt."""
-    return np.true_divide(count, attempts) if attempts else np.full(np.shape(count), np.nan)
+    if attempts:
+        return np.true_divide(count, attempts)
+    return np.full(np.shape(count), np.nan)
 
 
 def decisions(
@@ -131,7 +145,10 @@ def build(
     coordinates, too.
     """
     found = {k: x if isinstance(x, tuple) else ((), x) for k, x in in_order(variables).items()}
-    make = _direct_variable if _direct_is_the_same() else _public_variable
+    if _direct_is_the_same():
+        make = _direct_variable
+    else:
+        make = _public_variable
     data = {k: make(dims, np.asarray(x), names[k].attrs()) for k, (dims, x) in found.items()}
     coords = {
         k: make((k,), np.asarray(x), (names[k] if k in names else COORDINATES[k]).attrs())
@@ -194,7 +211,10 @@ def tree_of(datasets: Datasets) -> xr.DataTree:
     """Return datasets as a tree, by path; their variables are not copied."""
     inner = {path[:i] for path in datasets for i, x in enumerate(path) if x == "/"} | {""}
     inherits = not inner.isdisjoint(datasets)
-    make = _public_tree if inherits or not _direct_is_the_same() else _direct_tree
+    if inherits or not _direct_is_the_same():
+        make = _public_tree
+    else:
+        make = _direct_tree
     return make(datasets)
 
 

@@ -46,7 +46,9 @@ class Histogram:
     def density(self) -> np.ndarray:
         """Proportion of the class in each bin, divided by the width of the bin."""
         widths = np.diff(self.edges)
-        return self.counts / (widths * self.total) if self.total else np.zeros(len(self.counts))
+        if self.total:
+            return self.counts / (widths * self.total)
+        return np.zeros(len(self.counts))
 
     @property
     def unplaced(self) -> int:
@@ -178,7 +180,8 @@ def is_coarse(tally: VerificationTally) -> bool:
 def _quartiles(counts: np.ndarray) -> tuple[int, int]:
     """Return the places of the first and the third quartile."""
     before = np.cumsum(counts)
-    q1, q3 = (int(np.searchsorted(before, part * before[-1:].sum())) for part in (0.25, 0.75))
+    q1 = int(np.searchsorted(before, 0.25 * before[-1:].sum()))
+    q3 = int(np.searchsorted(before, 0.75 * before[-1:].sum()))
     return q1, q3
 
 

@@ -92,14 +92,20 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
-        ranks = np.arange(1, len(cms) + 1) if self.ranks is None else self.ranks
+        if self.ranks is None:
+            ranks = np.arange(1, len(cms) + 1)
+        else:
+            ranks = self.ranks
         return Scalars(variables, {"rank": ranks})
 
     def dataset(
         self, about: Provenance, options: Mapping[str, str | int | float], note: str = ""
     ) -> xr.Dataset:
         """Return the scalars with their provenance; a note is added to the warnings."""
-        warnings = [note] if note else []
+        if note:
+            warnings = [note]
+        else:
+            warnings = []
         if self.skipped:
             warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")
         if not self.attempts:
@@ -130,7 +136,10 @@ def closed_set_counts(
     check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
-    first = int(np.argmin(has_mate)) if skipped else -1
+    if skipped:
+        first = int(np.argmin(has_mate))
+    else:
+        first = -1
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
@@ -167,7 +176,9 @@ class OpenSetPoints:
 
     def reject_all(self, points: np.ndarray) -> float:
         """Return the threshold that rejects everything; NaN if a point has that value."""
-        return float("nan") if (points == -np.inf).any() else float("-inf")
+        if (points == -np.inf).any():
+            return float("nan")
+        return float("-inf")
 
     def equal_error(self, rank: int = 1) -> EqualError:
         """Return the point at which FAR and 1 - DIR(t, rank) cross."""
@@ -371,7 +382,9 @@ class OpenSetCounts:
     @property
     def rank_numbers(self) -> np.ndarray:
         """The rank of each column."""
-        return np.arange(1, self.detected.shape[1] + 1) if self.ranks is None else self.ranks
+        if self.ranks is None:
+            return np.arange(1, self.detected.shape[1] + 1)
+        return self.ranks
 
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""

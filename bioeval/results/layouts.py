@@ -96,7 +96,9 @@ def former_names(results: Results) -> Results:
         )
     if isinstance(results, xr.DataTree):
         later = any("schema" in node.attrs for node in results.subtree)
-        return results.map_over_datasets(former_names) if later else results
+        if later:
+            return results.map_over_datasets(former_names)
+        return results
     schema = int(results.attrs.get("schema", 1))
     if schema > SCHEMA:
         raise DataError(
@@ -133,7 +135,8 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
             if key == "pooled" and rate in _NOT_POOLED:
                 continue
             own = values[f"{part}{key}"]
-            own = own.astype(np.int64) if key == "folds" else own
+            if key == "folds":
+                own = own.astype(np.int64)
             found[f"{part}{rate}_{key}"] = xr.Variable(
                 dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True
             )

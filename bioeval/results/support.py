@@ -39,7 +39,9 @@ class RuleOf(int):
     def attempts_for(self, target: float) -> int:
         """Return the impostor attempts that a FAR target needs, up to `MOST_ATTEMPTS`."""
         wanted = self / float(target) * (1 - 1e-12)
-        return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
+        if wanted < MOST_ATTEMPTS:
+            return math.ceil(wanted)
+        return MOST_ATTEMPTS
 
     def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> str:
         """Return in words what a FAR needs: people, or impostor pairs where these are fewer."""
@@ -67,7 +69,9 @@ def people_with_pairs(pairs: int) -> int:
     A pair of people counts once, however many templates it has.
     """
     n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    return n if n * (n - 1) // 2 >= pairs else n + 1
+    if n * (n - 1) // 2 >= pairs:
+        return n
+    return n + 1
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,9 @@ class ComparedPeople:
     @classmethod
     def of_sides(cls, sides: tuple[int, int, int] | None) -> ComparedPeople | None:
         """Of the people of the probes, of the gallery and of both; None where unknown."""
-        return None if sides is None else cls(sides[-1], pairs_of_people(*sides))
+        if sides is None:
+            return None
+        return cls(sides[-1], pairs_of_people(*sides))
 
     @classmethod
     def among(cls, number: int) -> ComparedPeople:
@@ -98,10 +104,13 @@ class ComparedPeople:
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
         if are_pairs(scores):
-            return cls.among(len(scores.subjects)) if scores._knows_subjects else None
+            if scores._knows_subjects:
+                return cls.among(len(scores.subjects))
+            return None
         if not scores._labelled:
             return None
-        probe, gallery = (np.unique(x) for x in (scores._codes.probe, scores._codes.gallery))
+        probe = np.unique(scores._codes.probe)
+        gallery = np.unique(scores._codes.gallery)
         both = len(np.union1d(probe, gallery))
         return cls.of_sides((len(probe), len(gallery), both))
 
@@ -147,13 +156,21 @@ def support_warnings(
     errors, role = "false accepts", "impostor"
     if chosen == "FRR":
         errors, role = "false rejects", "genuine"
-        people = None if people is None else OnePersonEach(people.number, people.number)
+        if people is None:
+            people = None
+        else:
+            people = OnePersonEach(people.number, people.number)
     found = []
-    by_people = people if people is not None and people.pairs <= attempts else None
+    by_people = None
+    if people is not None and people.pairs <= attempts:
+        by_people = people
     for x in targets:
         if RULE_OF_30.supports(x, attempts, people):
             continue
-        rule = RULE_OF_30 if RULE_OF_3.supports(x, attempts, people) else RULE_OF_3
+        if RULE_OF_3.supports(x, attempts, people):
+            rule = RULE_OF_30
+        else:
+            rule = RULE_OF_3
         if not RuleOf(1).supports(x, attempts):
             why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
@@ -166,7 +183,9 @@ def support_warnings(
     if not found:
         return []
     made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
-    verb = "is" if attempts == 1 else "are"
+    verb = "are"
+    if attempts == 1:
+        verb = "is"
     if by_people:
         made, verb = str(by_people), "are"
     return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
@@ -192,7 +211,9 @@ def judge_kind(
     where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
     several templates are `fused`. The `origin` of the scores says whether their kind is certain.
     """
-    other = "distance" if larger_is_closer(kind) else "similarity"
+    other = "similarity"
+    if larger_is_closer(kind):
+        other = "distance"
     margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
     message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
     if not eer > 0.5:
@@ -206,13 +227,20 @@ def judge_kind(
     if known and not certain:
         return "warning", f"{message}: no better than chance", "check the labels"
     if diagonal > 0 or known:
-        severity = "error" if certain else "warning"
+        severity = "warning"
+        if certain:
+            severity = "error"
         message += ": worse than chance"
-        message += ", yet each template is nearest to itself" if diagonal > 0 else ""
+        if diagonal > 0:
+            message += ", yet each template is nearest to itself"
+        else:
+            message += ""
         remedy = f"the kind {'is' if known else 'seems'} right and the labels wrong"
         return severity, message, f"{remedy}; check the order of the labels"
     if certain or diagonal < 0:
-        proof = ", and each template is farthest from itself" if diagonal < 0 else ""
+        proof = ""
+        if diagonal < 0:
+            proof = ", and each template is farthest from itself"
         remedy = f"{kind} {_WRONG_KIND}: {swap}"
         return "error", f"{message}: worse than chance{proof}", remedy
     remedy = f"check the labels, and the kind: {swap}"
@@ -231,7 +259,10 @@ def kind_doubt(
     severity, message, remedy = judge_kind(eer, kind, people, fused=fused, origin=origin)
     if severity == "ok":
         return ""
-    doubt = f"{system}: {message}; {remedy}" if system else f"{message}; {remedy}"
+    if system:
+        doubt = f"{system}: {message}; {remedy}"
+    else:
+        doubt = f"{message}; {remedy}"
     if _WRONG_KIND in doubt:
         _warn_user(doubt)
     return doubt

@@ -95,7 +95,10 @@ def check_places(threshold: Any) -> np.ndarray:
         )
     places = as_float64("threshold", threshold)
     if (lacking := np.isnan(places)).any():
-        where = f"{name}[{int(np.argmax(lacking))}]" if places.ndim else str(name)
+        if places.ndim:
+            where = f"{name}[{int(np.argmax(lacking))}]"
+        else:
+            where = str(name)
         raise DataError(f"{where} is NaN; expected a number")
     return places
 
@@ -110,7 +113,8 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
     if "threshold_at_far" in dataset:
         targets = dataset["far_target"].values
         at_far = dataset["threshold_at_far"]
-        at_far = at_far.isel(rank=0) if "rank" in at_far.dims else at_far
+        if "rank" in at_far.dims:
+            at_far = at_far.isel(rank=0)
         if rule.name == "far":
             found = at_far.values[targets == rule.values[0]]
     if rule.name == "frr" and "threshold_at_frr" in dataset:
@@ -135,7 +139,9 @@ def other_targets(target: float, there: list[float]) -> str:
         min((x for x in there if x > target), default=None),
     )
     near = " and ".join(f"far={x:g}" for x in sides if x is not None)
-    verb = "are" if " and " in near else "is"
+    verb = "is"
+    if " and " in near:
+        verb = "are"
     return (
         (f"the nearest {verb} {near}; " if near else "they have no FAR target; ")
         + f"evaluate with {Argument('far_targets', [target])} (bioeval run --far {target:g}), or "
@@ -155,12 +161,21 @@ def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
 
 def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
     """Return a result at thresholds of any order, checked by :func:`check_places`, or by a rule."""
-    threshold = np.array(threshold_of(dataset, given)) if isinstance(given, Rule) else given
+    if isinstance(given, Rule):
+        threshold = np.array(threshold_of(dataset, given))
+    else:
+        threshold = given
     similar, grid = _grid(dataset)
     row = rows_at(grid, threshold, similar)
     looser, last = (row - 1, len(grid) - 1) if similar else (row + 1, len(grid) - 1)
-    outside = row > last if similar else row < 0
-    inside = (looser >= 0) if similar else (looser <= last)
+    if similar:
+        outside = row > last
+    else:
+        outside = row < 0
+    if similar:
+        inside = looser >= 0
+    else:
+        inside = looser <= last
     _refuse_unknown(dataset, grid, threshold, outside, similar)
     # Accepted nowhere before a first row that accepts nothing, and perhaps anything after the last.
     strictest, loosest = (np.inf, -np.inf) if similar else (-np.inf, np.inf)
@@ -287,5 +302,8 @@ def _over(
 ) -> xr.Variable:
     """Return values at the thresholds as a variable."""
     dims = ("threshold",) * threshold.ndim
-    about = (AT[name] if name else COORDINATES["threshold"]).attrs() if attrs is None else attrs
+    if attrs is None:
+        about = (AT[name] if name else COORDINATES["threshold"]).attrs()
+    else:
+        about = attrs
     return xr.Variable(dims, values, about)

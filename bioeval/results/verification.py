@@ -81,7 +81,9 @@ def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bou
         return tally.points, {}
     from bioeval.tallies.kept_points import bounds_of_counts, points_of_kept
 
-    return points_of_kept(tally) if tally.kept is not None else (None, bounds_of_counts(tally))
+    if tally.kept is not None:
+        return points_of_kept(tally)
+    return (None, bounds_of_counts(tally))
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
@@ -135,7 +137,10 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             symmetric = bool(points.symmetric)
             people = ComparedPeople.of_tally(tally)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
-            pairs = genuine / 2 if symmetric else genuine
+            if symmetric:
+                pairs = genuine / 2
+            else:
+                pairs = genuine
             warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
         doubt = kind_doubt(
             points.equal_error.eer,
@@ -144,7 +149,10 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             fused=tally.templates == "multi",
             origin=tally.about.origin,
         )
-        warnings += [doubt] if doubt else []
+        if doubt:
+            warnings += [doubt]
+        else:
+            warnings += []
         if bounds:
             warnings.append(
                 f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
@@ -174,13 +182,20 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
 def _people(tally: VerificationTally) -> int:
     """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
     of_all = tally.about.people
-    subjects = tally.people[0] if tally.people else of_all[2] if of_all else 0
+    if tally.people:
+        subjects = tally.people[0]
+    elif of_all:
+        subjects = of_all[2]
+    else:
+        subjects = 0
     return min(len(tally.genuine), subjects or len(tally.genuine))
 
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
+    if points.symmetric:
+        return tally.impostor.total / 2
+    return tally.impostor.total
 
 
 def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:

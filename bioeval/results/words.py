@@ -15,13 +15,17 @@ NOT_DEFINED = "n/a"
 def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     """Return a rate in per cent; with digits ``"fine"`` two decimals, or two digits below 0.1 %."""
     if digits == "fine":
-        digits = ".2g" if 0 < rate < 0.001 else ".2f"
+        digits = ".2f"
+        if 0 < rate < 0.001:
+            digits = ".2g"
     return number(100 * rate, digits) + (unit if rate == rate else "")
 
 
 def number(value: float, digits: str = ".4g") -> str:
     """Return a number."""
-    return NOT_DEFINED if math.isnan(value) else f"{value:{digits}}"
+    if math.isnan(value):
+        return NOT_DEFINED
+    return f"{value:{digits}}"
 
 
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
@@ -35,17 +39,23 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
 
 def p_value(value: float) -> str:
     """Return the p-value of a test."""
-    return "< 0.0001" if value < 1e-4 else number(value, ".2g")
+    if value < 1e-4:
+        return "< 0.0001"
+    return number(value, ".2g")
 
 
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
-    return "" if value is None else _whole_or(value, ".6g")
+    if value is None:
+        return ""
+    return _whole_or(value, ".6g")
 
 
 def _whole_or(value: float, digits: str) -> str:
     whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return str(int(value)) if whole else number(value, digits)
+    if whole:
+        return str(int(value))
+    return number(value, digits)
 
 
 def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
@@ -62,7 +72,10 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 def _excluded(attrs: Mapping[Any, Any]) -> str:
     names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
     said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
-    found = [f"genuine pairs of {' or '.join(said)}"] if said else []
+    if said:
+        found = [f"genuine pairs of {' or '.join(said)}"]
+    else:
+        found = []
     if NOT_ENROLLED in names:
         found.append("templates that are not enrolled when the probe is seen")
     return "; ".join(found)
@@ -73,4 +86,6 @@ def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) 
     names = [x for x in (name, f"{name}_low", f"{name}_high") if x in found]
     value, *limits = (float(found[x] if i is None else found[x][i]) for x in names)
     text = percent(value)
-    return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]" if limits else text
+    if limits:
+        return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]"
+    return text

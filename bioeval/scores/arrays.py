@@ -62,7 +62,9 @@ def in_memory(values: Any, what: str) -> np.ndarray:
 
 def wrong_dtype(what: str, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
-    have = "have" if what.endswith("s") else "has"
+    have = "has"
+    if what.endswith("s"):
+        have = "have"
     wrong = f"{what} {have} dtype {array.dtype}; expected an integer or float dtype"
     if array.dtype.kind not in "USO":
         return DataError(wrong)
@@ -70,7 +72,10 @@ def wrong_dtype(what: str, array: np.ndarray) -> DataError:
         try:
             float(value)
         except (TypeError, ValueError):
-            shown = str(value) if isinstance(value, str) else value
+            if isinstance(value, str):
+                shown = str(value)
+            else:
+                shown = value
             return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
@@ -89,7 +94,10 @@ def is_stored(values: Any) -> bool:
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = is_stored(values)
-    base = values if stored or rows_of(values) else as_array(values, "the scores")
+    if stored or rows_of(values):
+        base = values
+    else:
+        base = as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         if isinstance(base, np.ndarray):
             raise wrong_dtype("the scores", base)
@@ -100,7 +108,9 @@ def as_values(values: Any) -> Any:
             "(probes, gallery). For a list of pairs use Scores.from_pairs"
         )
     if 0 in base.shape:
-        empty = "there are no probes" if base.shape[1] else "the gallery is empty"
+        empty = "the gallery is empty"
+        if base.shape[1]:
+            empty = "there are no probes"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
     if not stored or rows_of(base):
         return base
@@ -146,14 +156,18 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
-    probe = gallery if square else subject[:m].astype(np.int64)
+    if square:
+        probe = gallery
+    else:
+        probe = subject[:m].astype(np.int64)
     mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
     return probe, gallery, not mixed
 
 
 def as_index(index: Any, length: int, what: str) -> np.ndarray:
     """Return indices, a boolean choice or a slice as int64 indices from 0."""
-    index = np.arange(length)[index] if isinstance(index, slice) else index
+    if isinstance(index, slice):
+        index = np.arange(length)[index]
     array = require_array(what, index)
     if array.dtype == bool:
         if array.shape != (length,):
@@ -182,8 +196,13 @@ def named_sides(pair: Any) -> tuple[Any, Any] | None:
     named = isinstance(pair, Mapping)
     found = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
     probes = next((x for x in found if x is not None), None)
-    gallery = pair.get("gallery") if named else getattr(pair, "gallery", None)
-    return None if probes is None or gallery is None else (probes, gallery)
+    if named:
+        gallery = pair.get("gallery")
+    else:
+        gallery = getattr(pair, "gallery", None)
+    if probes is None or gallery is None:
+        return None
+    return (probes, gallery)
 
 
 def read_block(
@@ -201,7 +220,9 @@ def read_block(
         # Computed and spooled rows are made once each.
         wanted, back = np.unique(rows[low:high], return_inverse=True)
         block = np.asarray(base[wanted])[back.reshape(-1)]
-    return block if columns is None else np.take(block, columns, axis=1)
+    if columns is None:
+        return block
+    return np.take(block, columns, axis=1)
 
 
 def writable_alias(array: np.ndarray) -> np.ndarray:

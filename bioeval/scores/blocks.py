@@ -71,7 +71,9 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
         size = np.bincount(scores._codes.gallery, minlength=len(scores._codes.values))
         own = scores._codes.probe
         genuine = int(size[own[own >= 0]].sum())
-    held = 0 if scores._mask is None else getattr(scores._mask, "nbytes", 0)
+    held = 0
+    if scores._mask is not None:
+        held = getattr(scores._mask, "nbytes", 0)
     if rows_of(scores._base) == "container":
         held += scores._base.held_bytes + _GRAPH * scores._base.is_graph
     return estimated_bytes(m, n, genuine) + held
@@ -109,9 +111,14 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     n, own = scores.shape[1], scores.dtype.itemsize
     if in_place:
         return n * own
-    copies = _COMPUTED if scores._streams else 1
+    copies = 1
+    if scores._streams:
+        copies = _COMPUTED
     if rows_of(scores._base) == "container":
-        copies = _DASK if scores._base.is_graph else _STORED
+        if scores._base.is_graph:
+            copies = _DASK
+        else:
+            copies = _STORED
     return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -133,9 +140,15 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     if rows >= chunk:
         return rows // chunk * chunk
     least = (fixed + each * chunk) / _SHARE
-    why = f"chunks of {chunk:,} rows are read whole" if chunk > 1 else "a row is read whole"
-    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
-    held = scores._base.held_bytes if rows_of(scores._base) == "container" else 0
+    why = "a row is read whole"
+    if chunk > 1:
+        why = f"chunks of {chunk:,} rows are read whole"
+    less = ""
+    if chunk > 1:
+        less = "; chunks of fewer rows would need less"
+    held = 0
+    if rows_of(scores._base) == "container":
+        held = scores._base.held_bytes
     if held > each * chunk:
         less = (
             f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
@@ -166,13 +179,18 @@ def give_back(scores: LabelledMatrix) -> None:
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     array: Any = getattr(scores._base, "_values", scores._base)
-    most = scores._memory_limit // 4 if scores._limited else MAPPED
+    if scores._limited:
+        most = scores._memory_limit // 4
+    else:
+        most = MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             found = getattr(array, "_mmap", None)
             shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
             large = shared and isinstance(found, mmap.mmap) and len(found) > most
-            return found if large and hasattr(mmap, "MADV_DONTNEED") else None
+            if large and hasattr(mmap, "MADV_DONTNEED"):
+                return found
+            return None
         array = array.base
     return None
 
@@ -267,9 +285,14 @@ class Block:
         rules = {"min": 1, "max": MAX, "mean": MEAN}
         fused = np.empty(shape, dtype=self.values.dtype if method in ("min", "max") else float)
         fuse_groups(
-            self.values, self.columns, self.starts, self.self_position,
-            rules.get(method, kth), fused, place,
-        )  # fmt: skip
+            self.values,
+            self.columns,
+            self.starts,
+            self.self_position,
+            rules.get(method, kth),
+            fused,
+            place,
+        )
         return self.of_groups(fused, place)
 
     def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
@@ -298,7 +321,10 @@ class Gallery:
         group = np.argsort(np.argsort(first))[back.reshape(-1)]
         order = np.argsort(group, kind="stable")
         # The column of each position; None where the columns already are in order.
-        self.order = None if (group[1:] >= group[:-1]).all() else order
+        if (group[1:] >= group[:-1]).all():
+            self.order = None
+        else:
+            self.order = order
         self.columns = order[None]  # the same, of shape (1, n), for stable ties
         self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
@@ -309,7 +335,10 @@ class Gallery:
         self.own = self._group[scores._codes.probe]
         self.mate_start = np.where(self.own >= 0, self.starts[self.own], 0)
         self.mate_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
-        ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
+        if self.order is None:
+            ids = scores.gallery_ids
+        else:
+            ids = scores.gallery_ids[self.order]
         position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
         position[ids] = np.arange(len(ids))
         self.self_position = position[scores.probe_ids]
@@ -432,7 +461,9 @@ class BlockReader:
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores._streams:
-            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
+            sign = 1.0
+            if larger_is_closer(self.scores.kind):
+                sign = -1.0
             raw = RawRows(values, np.arange(len(values)))
             self.watch.look(low, raw, self.watch.positions, sign)
 
@@ -445,7 +476,9 @@ class BlockReader:
         self.about = replace(self.about, notes=tuple(notes))
 
     def _warnings(self) -> list[str]:
-        return notes_of_pairs(self.scores) if are_pairs(self.scores) else self.watch.notes()
+        if are_pairs(self.scores):
+            return notes_of_pairs(self.scores)
+        return self.watch.notes()
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
@@ -458,7 +491,10 @@ class BlockReader:
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
-            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
+            if tile * PIECE * size <= STREAM_BYTES:
+                piece = tile * PIECE
+            else:
+                piece = tile
             rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
@@ -498,7 +534,10 @@ class BlockReader:
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
-        step = self.rows_per_block() if rows is None else rows
+        if rows is None:
+            step = self.rows_per_block()
+        else:
+            step = rows
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
@@ -674,7 +713,10 @@ def _cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Return the cells that are never read: a template against itself, and masked ones."""
-    unread = np.zeros(shape, dtype=bool) if mask is None else mask == Mask.IGNORE
+    if mask is None:
+        unread = np.zeros(shape, dtype=bool)
+    else:
+        unread = mask == Mask.IGNORE
     rows = np.nonzero(position >= 0)[0]
     unread[rows, position[rows]] = True
     return unread
@@ -716,12 +758,16 @@ def as_distances(
 def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
     if raw.dtype.kind == "f":
         return (values != raw) & (raw == raw)
-    return raw > 2**53 if raw.dtype.kind == "u" else (raw > 2**53) | (raw < -(2**53))
+    if raw.dtype.kind == "u":
+        return raw > 2**53
+    return (raw > 2**53) | (raw < -(2**53))
 
 
 def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Return `values`, copied if they may still be the user's memory."""
-    return values.copy() if np.may_share_memory(values, raw) else values
+    if np.may_share_memory(values, raw):
+        return values.copy()
+    return values
 
 
 def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:

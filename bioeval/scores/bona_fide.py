@@ -41,7 +41,10 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
     written: dict[Any, str] = {}
     for value in dict.fromkeys(values):
         name = str(plain(value))
-        written[value] = "" if is_bona_fide(name) else name
+        if is_bona_fide(name):
+            written[value] = ""
+        else:
+            written[value] = name
     folded: dict[str, str] = {}
     for name in written.values():
         other = folded.setdefault(name.strip().casefold(), name)
@@ -126,5 +129,7 @@ def _plain(given: Any) -> Any:
         return without_attacks(given)
     if isinstance(given, dict):  # systems by name; results are mappings, too
         parts = {name: _plain(x) for name, x in given.items()}
-        return parts if any(parts[name] is not x for name, x in given.items()) else given
+        if any(parts[name] is not x for name, x in given.items()):
+            return parts
+        return given
     return given

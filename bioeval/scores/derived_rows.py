@@ -60,7 +60,9 @@ class DerivedRows:
 
 def farthest(kind: str) -> float:
     """Return the score of a comparison that is accepted at no finite threshold."""
-    return -math.inf if larger_is_closer(kind) else math.inf
+    if larger_is_closer(kind):
+        return -math.inf
+    return math.inf
 
 
 def derived(

@@ -16,9 +16,8 @@ def attempts(scores: LabelledMatrix) -> tuple[int, int]:
     """Return the genuine and impostor comparisons that the labels make, masks aside."""
     m, n = scores.shape
     subjects = len(scores._codes.values)
-    probe, gallery = (
-        np.bincount(x, minlength=subjects) for x in (scores._codes.probe, scores._codes.gallery)
-    )
+    probe = np.bincount(scores._codes.probe, minlength=subjects)
+    gallery = np.bincount(scores._codes.gallery, minlength=subjects)
     itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
     genuine = int((probe * gallery).sum())
     return genuine - itself, m * n - genuine
@@ -32,10 +31,13 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
     if scores._labelled:
         sizes = np.unique(scores._codes.gallery, return_counts=True)[1]
         most = counted(sizes.max(), "templates")
-        most = most if sizes.min() == sizes.max() else f"{sizes.min():,} to {most}"
+        if sizes.min() != sizes.max():
+            most = f"{sizes.min():,} to {most}"
         yield "subjects", f"{len(scores.subjects):,}, {most} each in the gallery"
         genuine, impostor = attempts(scores)
-        left = ", before what is left out" if scores._has_mask or scores.exclude else ""
+        left = ""
+        if scores._has_mask or scores.exclude:
+            left = ", before what is left out"
         yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"
     yield "scores", _scores(scores) + (", computed as they are read" if scores._streams else "")
     yield "failed", f'NaN: nan="{scores.nan}"'
@@ -68,7 +70,9 @@ def lines_of_lists(scores: Any) -> Iterator[tuple[str, str]]:
 
 
 def _scores(scores: LabelledMatrix) -> str:
-    accepted = "at or above" if larger_is_closer(scores.kind) else "at or below"
+    accepted = "at or below"
+    if larger_is_closer(scores.kind):
+        accepted = "at or above"
     if scores.kind == "order":
         return f"{scores.dtype} orders within each row"
     return f"{scores.dtype} {PLURALS[scores.kind]}, accepted {accepted} the threshold"

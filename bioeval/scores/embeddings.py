@@ -40,8 +40,11 @@ from bioeval.scores.labels import Codes, missing_values
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
 _OTHER_NAMES: dict[str, MetricName] = {
-    "euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "chebyshev": "linf",
-}  # fmt: skip
+    "euclidean": "l2",
+    "manhattan": "l1",
+    "cityblock": "l1",
+    "chebyshev": "linf",
+}
 
 Metric = MetricName | _OtherName | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -112,11 +115,17 @@ class _Side:
 
     def __getitem__(self, rows: Any) -> Self:
         products = self.products[rows]
-        exact = products if self.exact is self.products else self.exact[rows]
+        if self.exact is self.products:
+            exact = products
+        else:
+            exact = self.exact[rows]
         return replace(
-            self, products=products, exact=exact, factor=self.factor[rows],
+            self,
+            products=products,
+            exact=exact,
+            factor=self.factor[rows],
             squared=self.squared[rows],
-        )  # fmt: skip
+        )
 
     @cached_property
     def in_kernel(self) -> Any:
@@ -187,17 +196,23 @@ class EmbeddingSource:
         index = np.arange(self.shape[0])[rows]
         if self.tile == 1 or (np.diff(index) != 1).any():
             return self._block(rows)
-        low = int(index[0]) if len(index) else 0
+        low = 0
+        if len(index):
+            low = int(index[0])
         return self.read(low, low + len(index))
 
     def read(self, low: int, high: int, out: np.ndarray | None = None) -> np.ndarray:
         """Return the distances of rows ``low:high``, perhaps written to an array of their shape."""
-        out = np.empty((high - low, self.shape[1]), dtype=self.dtype) if out is None else out
+        if out is None:
+            out = np.empty((high - low, self.shape[1]), dtype=self.dtype)
         if self.tile == 1:
             out[...] = self[low:high]
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
-        pieces = self._pieces(low, high) if out.flags.c_contiguous else []
+        if out.flags.c_contiguous:
+            pieces = self._pieces(low, high)
+        else:
+            pieces = []
         together = {place for piece in pieces for place in product(*piece)}
         alone = set(product(bands, columns)) - together
         if self.symmetric:  # those below the diagonal are taken from those above
@@ -242,7 +257,9 @@ class EmbeddingSource:
         ):
             return []
         bands, columns = range(-(-low // TILE), high // TILE), range(self.shape[1] // TILE)
-        size = PIECE if len(bands) * len(columns) >= PIECE**2 * _PIECES * _threads() else 1
+        size = 1
+        if len(bands) * len(columns) >= PIECE**2 * _PIECES * _threads():
+            size = PIECE
         rows = _divided(bands, PIECE)
         if not self.symmetric:
             return list(product(rows, _divided(columns, size)))
@@ -285,7 +302,8 @@ class EmbeddingSource:
 
     def _part(self, side: int, tiles: range) -> _Side:
         """Return the embeddings of one side in a range of tiles, always as the same arrays."""
-        side = 0 if self.symmetric else side
+        if self.symmetric:
+            side = 0
         found = self._parts.get((side, tiles))
         if found is None:
             whole = (self._left, self._right)[side]
@@ -392,7 +410,9 @@ class EmbeddingSource:
             from scipy.spatial.distance import cdist
 
             x, y = left.exact, right.exact
-            name = "cityblock" if metric == "l1" else "chebyshev"
+            name = "chebyshev"
+            if metric == "l1":
+                name = "cityblock"
             out = cdist(x, y, name).astype(self.dtype, copy=False)
             # The largest difference leaves NaN out, and with it a failed template.
             out[np.isnan(x).any(axis=1)] = np.nan
@@ -443,7 +463,10 @@ class _SomeColumns(EmbeddingSource):
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        filled = index if callable(self.metric) else _filled(index, _TILE_ROWS)
+        if callable(self.metric):
+            filled = index
+        else:
+            filled = _filled(index, _TILE_ROWS)
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 
 
@@ -473,7 +496,8 @@ def same_in_pieces(features: int, dtype: np.dtype, tile: int) -> bool:
     They are summed over the features in the same order by most libraries, but none promises it.
     """
     size = PIECE * tile, features
-    x, y = (np.random.default_rng(seed).standard_normal(size, dtype.type) for seed in (0, 1))
+    x = np.random.default_rng(0).standard_normal(size, dtype.type)
+    y = np.random.default_rng(1).standard_normal(size, dtype.type)
     with _blas().limit(limits=1, user_api="blas"):
         whole = np.empty((len(x), len(y) + 1), dtype)[:, 1:]  # part of longer rows
         np.matmul(x, y.T, out=whole)
@@ -520,7 +544,9 @@ def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
     exponent = math.frexp(largest)[1]
     inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
     # Of subnormal numbers the power would overflow; the largest one brings them into range.
-    return 1.0 if largest == 0 or inside else 2.0 ** min(-exponent, info.maxexp - 1)
+    if largest == 0 or inside:
+        return 1.0
+    return 2.0 ** min(-exponent, info.maxexp - 1)
 
 
 # Share of the squared lengths below which a squared distance is summed from the differences.
@@ -531,7 +557,8 @@ def known_metric(metric: Metric) -> Metric:
     """Return a metric under its name here; raise :class:`DataError` unless it is one."""
     if callable(metric):
         return metric
-    metric = _OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
+    if isinstance(metric, str):
+        metric = _OTHER_NAMES.get(metric, metric)
     require_choice("metric", metric, METRICS)
     return metric
 
@@ -570,9 +597,10 @@ def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.nd
     wide = np.float64 if dtype == np.float64 or not small else np.float32
     plain: np.ndarray = np.ascontiguousarray(values, dtype=wide)
     with np.errstate(over="ignore"):  # other metrics have distances as long as the embeddings
-        checked = (
-            plain if metric in ("cosine", "bhattacharyya") else plain.astype(dtype, copy=False)
-        )
+        if metric in ("cosine", "bhattacharyya"):
+            checked = plain
+        else:
+            checked = plain.astype(dtype, copy=False)
     infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
@@ -649,7 +677,8 @@ def _of_coefficients(
 
 def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
     """Return the distances of each embedding of one side from that of the other, in float64."""
-    x, y = (side.exact * side.factor[:, None] for side in (left, right))
+    x = left.exact * left.factor[:, None]
+    y = right.exact * right.factor[:, None]
     with np.errstate(over="ignore"):
         difference = np.abs(x - y)
         if metric == "l1":
@@ -662,7 +691,9 @@ def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
             far = np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
         near = squared < 2 * NEAR["float64"]
         return np.where(near, -np.log1p(-np.where(near, squared, 0.0) / 2), far)
-    return squared / 2.0 if metric == "cosine" else np.sqrt(squared)
+    if metric == "cosine":
+        return squared / 2.0
+    return np.sqrt(squared)
 
 
 #: Labels and metadata of one side, by name; the labels have the name "".

@@ -38,11 +38,16 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
         if value.casefold() in _MISSING:
             return np.nan
         if len(value) < 40 and _NUMBER.fullmatch(value):
-            value = int(value) if value.lstrip("+-").isdecimal() else float(value)
+            if value.lstrip("+-").isdecimal():
+                value = int(value)
+            else:
+                value = float(value)
         elif not _DATE.fullmatch(value):
             return None
     if isinstance(value, float) or isinstance(value, int) and not isinstance(value, bool):
-        return value if isinstance(value, float) or abs(value) < 1 << 63 else None
+        if isinstance(value, float) or abs(value) < 1 << 63:
+            return value
+        return None
     if not isinstance(value, str | datetime.date | np.datetime64):
         return None
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
@@ -204,9 +209,9 @@ class EnrolmentTimes:
     def subject_sizes(self, subject: np.ndarray) -> np.ndarray:
         """Return the number of subjects enrolled at the time of each probe, by code."""
         order = np.lexsort((self.enrolled, subject))
-        who, start, stop = (
-            x[order].astype(np.int64) for x in (subject, self.enrolled, self.withdrawn)
-        )
+        who = subject[order].astype(np.int64)
+        start = self.enrolled[order].astype(np.int64)
+        stop = self.withdrawn[order].astype(np.int64)
         # The times of a subject are joined where they meet: each is then enrolled once at a time.
         step = int(self.withdrawn.max()) + 3
         reached = np.maximum.accumulate(who * step + stop)
@@ -217,9 +222,9 @@ class EnrolmentTimes:
     def note(self) -> str:
         """Return the sizes of the galleries in words."""
         if "seen_at" not in self.columns or len(self.columns) < 2:
-            lacks = "no seen_at of the probes" if "seen_at" not in self.columns else (
-                "neither enrolled_at nor withdrawn_at of the gallery"
-            )  # fmt: skip
+            lacks = "neither enrolled_at nor withdrawn_at of the gallery"
+            if "seen_at" not in self.columns:
+                lacks = "no seen_at of the probes"
             return f"there is {lacks}, so each probe is compared with all templates"
         sizes, n = self.sizes(), len(self.enrolled)
         return (

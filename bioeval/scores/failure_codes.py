@@ -66,7 +66,9 @@ class EndValue:
         """How serious it is: scores that were cut off have neighbours, and are no failure codes."""
         if self.how == CUT_OFF:
             return "note"
-        return "warning" if self.how in (APART, NEGATIVE) and not self.accepted else "error"
+        if self.how in (APART, NEGATIVE) and not self.accepted:
+            return "warning"
+        return "error"
 
     @classmethod
     def among(
@@ -80,7 +82,9 @@ class EndValue:
         of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
         found = []
         for accepted in (False, True):
-            turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
+            turn = 1.0
+            if accepted != larger_is_closer(kind):
+                turn = -1.0
             ends = turn * (scores[impostor] if accepted else scores)
             last = ends.max(initial=-np.inf)
             others = ends[ends < last]
@@ -233,14 +237,18 @@ def _constant_note(
         return []
     values = np.unique(np.concatenate([of_rows, of_columns]))
     some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
-    hold = "holds" if len(rows) + len(columns) == 1 else "hold"
+    hold = "hold"
+    if len(rows) + len(columns) == 1:
+        hold = "holds"
     said = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
     return [f"{said}; {EndValue.REMEDY}"]
 
 
 def _listed(what: str, places: np.ndarray) -> str:
     names = ", ".join(map(str, places[:_SHOWN])) + ", ..." * (len(places) > _SHOWN)
-    return f"{what} {names}" if len(places) == 1 else f"{len(places):,} {what}s ({names})"
+    if len(places) == 1:
+        return f"{what} {names}"
+    return f"{len(places):,} {what}s ({names})"
 
 
 def _how(last: float, others: np.ndarray, shared: int) -> str:
@@ -253,7 +261,9 @@ def _how(last: float, others: np.ndarray, shared: int) -> str:
         return FAR_OFF
     if shared <= TIES * counts[-NEIGHBOURS:].max():
         return ""
-    return APART if last / 2 - high > high - neighbour else CUT_OFF
+    if last / 2 - high > high - neighbour:
+        return APART
+    return CUT_OFF
 
 
 def notes_of_pairs(scores: PairScores) -> list[str]:

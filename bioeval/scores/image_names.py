@@ -157,7 +157,10 @@ def parse_names(
     if isinstance(names, str | bytes):
         raise DataError(f"{where} is one text; expected a sequence of names")
     require_text("where", where)
-    listed = names.tolist() if isinstance(names, np.ndarray) else require_list(where, names)
+    if isinstance(names, np.ndarray):
+        listed = names.tolist()
+    else:
+        listed = require_list(where, names)
     if not isinstance(listed, list):
         raise DataError(f"{where} is {names!r}; expected a sequence of names")
     if not listed:

@@ -66,14 +66,20 @@ _PRIVATE = (
 FORMER = {
     **dict.fromkeys(_PRIVATE.split(), "private to bioeval"),
     **dict.fromkeys(("limited", "memory_limit", "within"), "memory_limit= of Scores and load"),
-    "keep_embeddings": "keep_embeddings= of bioeval.load", "base": "scores.values",
-    "codes": "scores.probe_labels and scores.gallery_labels", "has_mask": "scores.mask is not None",
-    "read_mask": "scores[low:high, :].mask", "read_rows": "scores[low:high, :].values",
-    "origin": "results.attrs['origin']", "reading": "results.attrs['reading']",
-    "remarks": "results.attrs['warnings']", "templates": "scores.pair_templates",
-    "pair_codes": "scores.pair_subjects", "listed_distances": "scores.distances",
+    "keep_embeddings": "keep_embeddings= of bioeval.load",
+    "base": "scores.values",
+    "codes": "scores.probe_labels and scores.gallery_labels",
+    "has_mask": "scores.mask is not None",
+    "read_mask": "scores[low:high, :].mask",
+    "read_rows": "scores[low:high, :].values",
+    "origin": "results.attrs['origin']",
+    "reading": "results.attrs['reading']",
+    "remarks": "results.attrs['warnings']",
+    "templates": "scores.pair_templates",
+    "pair_codes": "scores.pair_subjects",
+    "listed_distances": "scores.distances",
     "knows_subjects": "scores.pair_subjects is not None",
-}  # fmt: skip
+}
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -97,7 +103,9 @@ def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
 
 
 def _unless_all(index: Any) -> Any:
-    return None if isinstance(index, slice) and index == slice(None) else index
+    if isinstance(index, slice) and index == slice(None):
+        return None
+    return index
 
 
 class LabelledMatrix:
@@ -158,7 +166,10 @@ class LabelledMatrix:
             probe_meta = own | dict(probe_meta or {})
             if gallery_labels is not None:
                 gallery_meta = other | dict(gallery_meta or {})
-        self._mask = None if mask is None else as_mask(mask, (m, n))
+        if mask is None:
+            self._mask = None
+        else:
+            self._mask = as_mask(mask, (m, n))
         self._labelled = probe_labels is not None
         if not self._labelled:
             self._init_from_mask(gallery_labels)
@@ -177,7 +188,10 @@ class LabelledMatrix:
             self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         self.probe_meta = as_meta(probe_meta, m, "probe_meta")
         square = self.probe_ids is self.gallery_ids
-        self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
+        if square:
+            self.gallery_meta = self.probe_meta
+        else:
+            self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
         if self._labelled:
             self._codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
@@ -217,7 +231,10 @@ class LabelledMatrix:
     def name(self, name: str | None) -> None:
         if name is not None and not isinstance(name, os.PathLike):
             require_text("name", name)
-        self._name = None if name is None or name == "" else short_name(str(name))
+        if name is None or name == "":
+            self._name = None
+        else:
+            self._name = short_name(str(name))
 
     @property
     def _no_person(self) -> np.ndarray:
@@ -231,7 +248,10 @@ class LabelledMatrix:
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
-        names = (exclude,) if isinstance(exclude, str) else tuple(require_list("exclude", exclude))
+        if isinstance(exclude, str):
+            names = (exclude,)
+        else:
+            names = tuple(require_list("exclude", exclude))
         for name in names:
             require_text("exclude", name)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
@@ -241,7 +261,9 @@ class LabelledMatrix:
 
                 EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
             elif name not in known:
-                side = "gallery" if name in self.probe_meta else "probe"
+                side = "probe"
+                if name in self.probe_meta:
+                    side = "gallery"
                 raise DataError(
                     f"exclude names {name!r}, but the {side} metadata have no such column; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
@@ -284,7 +306,10 @@ class LabelledMatrix:
         self._codes = Codes(probe, gallery)
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         other = fixed(np.arange(n, n + m, dtype=np.int64))
-        self.probe_ids = self.gallery_ids if square else other
+        if square:
+            self.probe_ids = self.gallery_ids
+        else:
+            self.probe_ids = other
 
     # ---------------------------------------------------------------- what it is
 
@@ -302,13 +327,17 @@ class LabelledMatrix:
     def values(self) -> np.ndarray:
         """The values as an array; of a selection, a copy of the selected cells."""
         if self._rows is None and self._columns is None:
-            return self._base if isinstance(self._base, np.ndarray) else np.asarray(self._base[:])
+            if isinstance(self._base, np.ndarray):
+                return self._base
+            return np.asarray(self._base[:])
         return self._read_rows(0, self.shape[0])
 
     @property
     def mask(self) -> np.ndarray | None:
         """The mask as an array, or None."""
-        return None if self._mask is None else self._read_mask(0, self.shape[0])
+        if self._mask is None:
+            return None
+        return self._read_mask(0, self.shape[0])
 
     @cached_property
     def layout(self) -> str:
@@ -321,7 +350,9 @@ class LabelledMatrix:
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         inside = np.isin(self.probe_ids, self.gallery_ids).all()
-        return "all-against-all" if inside else "probe-against-gallery"
+        if inside:
+            return "all-against-all"
+        return "probe-against-gallery"
 
     @property
     def _layout_in_words(self) -> str:
@@ -330,7 +361,9 @@ class LabelledMatrix:
             return f"part of {self._part_of}"
         square = self.layout == "all-against-all"
         some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
-        return "probes from the gallery" if some else self.layout
+        if some:
+            return "probes from the gallery"
+        return self.layout
 
     @property
     def subjects(self) -> np.ndarray:
@@ -347,9 +380,13 @@ class LabelledMatrix:
 
     def __repr__(self) -> str:
         m, n = self.shape
-        who = f"{len(self.subjects)} subjects, " if self._labelled else ""
+        who = ""
+        if self._labelled:
+            who = f"{len(self.subjects)} subjects, "
         what = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
-        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
+        without = ""
+        if self.exclude:
+            without = f", exclude={', '.join(self.exclude)!r}"
         return f"<Scores {what}, {who}nan={self.nan!r}{without}>"
 
     # ---------------------------------------------------------------- views
@@ -405,7 +442,9 @@ class LabelledMatrix:
             found |= codes.probe[i] == codes.gallery[j]
         found &= self._codes.probe[i] == self._codes.gallery[j]
         times = self._enrolment_times
-        return found if times is None else found | times.not_enrolled(i, j)
+        if times is None:
+            return found
+        return found | times.not_enrolled(i, j)
 
     def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of probes with other templates of their subject.
@@ -414,10 +453,8 @@ class LabelledMatrix:
         """
         gallery = self._codes.gallery
         order = np.argsort(gallery, kind="stable")
-        first, last = (
-            np.searchsorted(gallery[order], self._codes.probe[probes], side=side)
-            for side in ("left", "right")
-        )
+        first = np.searchsorted(gallery[order], self._codes.probe[probes], side="left")
+        last = np.searchsorted(gallery[order], self._codes.probe[probes], side="right")
         size = last - first
         place = np.repeat(np.arange(len(probes)), size)
         column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
@@ -516,7 +553,9 @@ class LabelledMatrix:
 
     def __getitem__(self, index: Any) -> Self:
         plain = isinstance(index, tuple) and named_sides(index) is None
-        return self.select(*index) if plain else self.select(index)
+        if plain:
+            return self.select(*index)
+        return self.select(index)
 
     __iter__: None = None  # scores are no sequence of rows
 
@@ -531,7 +570,10 @@ class LabelledMatrix:
                     "select takes one index of both sides, two of probes and gallery, or the "
                     "arguments probes= and gallery="
                 )
-            named = named_sides(index[0]) if len(index) == 1 else index
+            if len(index) == 1:
+                named = named_sides(index[0])
+            else:
+                named = index
             probes, gallery = named or self._sides_of_one(index[0])
         return _unless_all(probes), _unless_all(gallery)
 
@@ -607,7 +649,10 @@ class LabelledMatrix:
         """Return a view with other values, an array or an object read by rows."""
         view = copy(self)
         view.__dict__.pop("fingerprint", None)  # cached, of the other values
-        view._mask = None if self._mask is None else self.mask
+        if self._mask is None:
+            view._mask = None
+        else:
+            view._mask = self.mask
         view._base, view._rows, view._columns = values, None, None
         view.kind, view._verification, view._embeddings = kind, None, None
         return view
@@ -631,7 +676,9 @@ class LabelledMatrix:
     def _embedded_probes(self) -> np.ndarray | None:
         """The embeddings of the probes, if the scores were computed from them."""
         rows = self._embeddings
-        return rows if rows is None or self._rows is None else rows[self._rows]
+        if rows is None or self._rows is None:
+            return rows
+        return rows[self._rows]
 
     @property
     def _is_stored(self) -> bool:
@@ -668,11 +715,15 @@ class LabelledMatrix:
 
     def _base_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the base at these places."""
-        return index if self._rows is None else self._rows[index]
+        if self._rows is None:
+            return index
+        return self._rows[index]
 
     def _base_columns(self, index: np.ndarray) -> np.ndarray:
         """Return the columns of the base at these places."""
-        return index if self._columns is None else self._columns[index]
+        if self._columns is None:
+            return index
+        return self._columns[index]
 
     # ---------------------------------------------------------------- reading
 
@@ -686,7 +737,10 @@ class LabelledMatrix:
 
     def _read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self._base_columns(order)
+        if order is None:
+            columns = self._columns
+        else:
+            columns = self._base_columns(order)
         return read_block(self._base, self._rows, low, high, columns)
 
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -702,7 +756,10 @@ class LabelledMatrix:
 
     def _read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self._base_columns(order)
+        if order is None:
+            columns = self._columns
+        else:
+            columns = self._base_columns(order)
         return read_block(self._mask, self._rows, low, high, columns)
 
     @property

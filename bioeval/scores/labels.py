@@ -78,7 +78,9 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
     if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
-        found = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
+        found = "complex numbers"
+        if array.dtype.kind != "O":
+            found = f"dtype {array.dtype}"
         raise DataError(
             f"{what} has {found}; expected hashable labels, such as real numbers or text"
         )
@@ -86,7 +88,9 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
 
 
 def _types(array: np.ndarray) -> set[type]:
-    return set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
+    if array.dtype.kind == "O":
+        return set(map(type, array.tolist()))
+    return set()
 
 
 def _is_complex(kind: type) -> bool:
@@ -99,13 +103,17 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
     # Whole numbers that only float64 could hold together would be rounded.
-    return plain if plain.dtype.kind in _NARROW[type(array[0])] else array
+    if plain.dtype.kind in _NARROW[type(array[0])]:
+        return plain
+    return array
 
 
 def missing_values(array: np.ndarray) -> np.ndarray:
     """Return for each label whether it is None or NaN."""
     if array.dtype.kind in "fMm":
-        return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
+        if array.dtype.kind == "f":
+            return np.isnan(array)
+        return np.isnat(array)
     if array.dtype.kind == "O":
         return np.array([x is None or _is_nan(x) for x in array], dtype=bool)
     return np.zeros(len(array), dtype=bool)
@@ -127,7 +135,10 @@ class Codes:
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            both = gallery if same else np.concatenate([gallery, probe])
+            if same:
+                both = gallery
+            else:
+                both = np.concatenate([gallery, probe])
             self.values, codes = np.unique(both, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
@@ -135,7 +146,10 @@ class Codes:
                 gallery.tolist() if same else [*gallery.tolist(), *probe.tolist()], what
             )
         self.gallery = codes[: len(gallery)]
-        self.probe = self.gallery if same else codes[len(gallery) :]
+        if same:
+            self.probe = self.gallery
+        else:
+            self.probe = codes[len(gallery) :]
 
     @classmethod
     def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
@@ -147,7 +161,9 @@ class Codes:
     def code(self, label: Any) -> int:
         """Return the code of a label, or -1 if no template bears it."""
         label = plain(label)
-        return self.lookup.get(label, -1) if isinstance(label, Hashable) else -1
+        if isinstance(label, Hashable):
+            return self.lookup.get(label, -1)
+        return -1
 
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
@@ -188,7 +204,9 @@ def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
 
 def plain(label: Any) -> Any:
     """Return a NumPy scalar as the Python value that it holds; other values unchanged."""
-    return label.item() if isinstance(label, np.generic) else label
+    if isinstance(label, np.generic):
+        return label.item()
+    return label
 
 
 def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +251,9 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
         return table
     names = getattr(table, "column_names", getattr(table, "columns", None))
     if names is None or not hasattr(table, "__getitem__") or not len(names):
-        return _arrow_columns(table) if hasattr(table, "__arrow_c_stream__") else None
+        if hasattr(table, "__arrow_c_stream__"):
+            return _arrow_columns(table)
+        return None
     if not all(isinstance(name, str) for name in names):
         return None
     columns = {name: np.asarray(table[name]) for name in names}

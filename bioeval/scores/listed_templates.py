@@ -187,8 +187,10 @@ class ListedTemplates:
         a, b = self.names.a[some], self.names.b[some]
         key = np.minimum(a, b).astype(np.int64)
         for factor, term in (
-            (len(self.names.values), np.maximum(a, b)), (2, a > b), (2, self.genuine[some]),
-        ):  # fmt: skip
+            (len(self.names.values), np.maximum(a, b)),
+            (2, a > b),
+            (2, self.genuine[some]),
+        ):
             key *= factor
             key += term
         return key
@@ -275,7 +277,8 @@ class ListedTemplates:
 
     def _merged(self, found: _Found, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the second order of pairs, and find those with another score."""
-        one, other = (self.values[rows].astype(np.float64) for rows in (first, later))
+        one = self.values[first].astype(np.float64)
+        other = self.values[later].astype(np.float64)
         with np.errstate(invalid="ignore"):
             gap = np.where(one == other, 0.0, np.abs(one - other))
         gap[np.isnan(one) & np.isnan(other)] = 0.0
@@ -335,7 +338,8 @@ class ListedTemplates:
     def _examples(self, trouble: _Trouble, scores: bool = False) -> str:
         said = []
         for first, later in trouble.rows:
-            a, b = (self.names.values[side[first]] for side in (self.names.a, self.names.b))
+            a = self.names.values[self.names.a[first]]
+            b = self.names.values[self.names.b[first]]
             text = self.where([first, later])
             if scores:
                 text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
@@ -406,7 +410,8 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
         number, first = 0, -1
         for low in range(0, len(values), PIECE):
             found = np.flatnonzero(values[low : low + PIECE] == sign * np.inf)
-            first = low + int(found[0]) if first < 0 and len(found) else first
+            if first < 0 and len(found):
+                first = low + int(found[0])
             number += len(found)
         if number:
             near = larger_is_closer(kind) == (sign > 0)
@@ -438,7 +443,10 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
     patterns += [rf"^(.+){x}\d+{end}$" for x in "-_" for end in ("", r"\.\w+")]
     patterns += [rf"([^/{x}]+){x}[^/]*$" for x in "-_"]
-    few = names if truth else names[:10_000]
+    if truth:
+        few = names
+    else:
+        few = names[:10_000]
     for pattern in patterns:
         found = [re.search(pattern, str(name)) for name in few]
         subjects = [match[1] for match in found if match]

@@ -173,8 +173,12 @@ class Scores(LabelledMatrix):
 
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
-            given = "gallery_labels" if gallery is None else "gallery"
-            other = "gallery" if gallery is None else "gallery_labels"
+            given = "gallery"
+            if gallery is None:
+                given = "gallery_labels"
+            other = "gallery_labels"
+            if gallery is None:
+                other = "gallery"
             raise DataError(f"{given} is given without {other}; expected both or neither")
         if len(left) != length_of(probe_labels) == left.shape[1]:
             raise DataError(
@@ -183,10 +187,16 @@ class Scores(LabelledMatrix):
                 "template; give embeddings.T"
             )
         labels = as_labels(probe_labels, "probe_labels", len(left))
-        right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
+        if gallery is None:
+            right = left
+        else:
+            right = as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
             gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
-        listed = [average] if isinstance(average, str) else require_list("average", average)
+        if isinstance(average, str):
+            listed = [average]
+        else:
+            listed = require_list("average", average)
         rows, names = len(left), tuple(require_text("average", name) for name in listed)
         if names:
             left, labels, probe_meta = _averaged(left, labels, probe_meta, names, "probe")
@@ -286,9 +296,15 @@ class Scores(LabelledMatrix):
 
         rules = ListRules.parse(keep, unordered)
         found = PairScores(
-            scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name,
+            scores,
+            genuine,
+            kind=kind,
+            nan=nan,
+            subjects=subjects,
+            folds=folds,
+            name=name,
             templates=templates,
-        )  # fmt: skip
+        )
         return found._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
@@ -332,9 +348,11 @@ class Scores(LabelledMatrix):
             genuine = self._codes.probe[i] == self._codes.gallery[j]
         elif self._labelled and require_array("genuine", genuine).shape == i.shape:
             require_classes(
-                np.asarray(genuine) == 1, self._codes.probe[i], self._codes.gallery[j],
+                np.asarray(genuine) == 1,
+                self._codes.probe[i],
+                self._codes.gallery[j],
                 lambda rows: places("pair", rows),
-            )  # fmt: skip
+            )
         rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == Mask.IGNORE, "are cells that the mask ignores")
@@ -380,7 +398,10 @@ def places_of(
         probes, gallery = reversed(chosen) if gallery_first else chosen
     columns = as_index(gallery, scores.shape[1], "gallery")
     same = probes is gallery and scores.shape[0] == scores.shape[1]
-    rows = columns if same else as_index(probes, scores.shape[0], "probes")
+    if same:
+        rows = columns
+    else:
+        rows = as_index(probes, scores.shape[0], "probes")
     if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
         scores.select(gallery=columns)  # raises
     return rows, columns
@@ -388,7 +409,9 @@ def places_of(
 
 def codes_of(scores: Scores) -> Codes:
     """Return the subjects of both sides as codes; of listed pairs, side a as probes."""
-    return scores._agreeing_codes if are_pairs(scores) else scores._codes
+    if are_pairs(scores):
+        return scores._agreeing_codes
+    return scores._codes
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:

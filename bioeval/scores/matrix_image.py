@@ -190,10 +190,8 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     enrolled = np.unique(scores._codes.gallery)
     number = max(1, min(len(enrolled), SIDE * len(enrolled) // max(m, n)))
     chosen = enrolled[np.linspace(0, len(enrolled) - 1, number).astype(np.int64)]
-    rows, columns = (
-        _thinned(np.flatnonzero(np.isin(side, chosen)))
-        for side in (scores._codes.probe, scores._codes.gallery)
-    )
+    rows = _thinned(np.flatnonzero(np.isin(scores._codes.probe, chosen)))
+    columns = _thinned(np.flatnonzero(np.isin(scores._codes.gallery, chosen)))
     if not len(rows):
         rows = _thinned(np.arange(m))
     view = scores.select(rows, columns)._reading_own_columns()
@@ -211,7 +209,10 @@ def _thinned(places: np.ndarray) -> np.ndarray:
 
 def _png(found: MatrixImage) -> bytes:
     """Return the picture as PNG of 256 colours."""
-    image = -found.image if larger_is_closer(found.kind) else found.image
+    if larger_is_closer(found.kind):
+        image = -found.image
+    else:
+        image = found.image
     finite = image[np.isfinite(image)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     shares = (np.nan_to_num(image, nan=low) / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)

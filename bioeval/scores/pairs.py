@@ -85,7 +85,10 @@ class PairScores(Scores):
         self._templates = _both_sides(templates, "templates", len(array))
         if isinstance(self._templates, np.ndarray):
             self._templates = CodedSides.of(self._templates, "templates")
-        self.pair_folds = None if folds is None else as_labels(folds, "folds")
+        if folds is None:
+            self.pair_folds = None
+        else:
+            self.pair_folds = as_labels(folds, "folds")
         if self.pair_folds is not None and len(self.pair_folds) != len(array):
             raise DataError(
                 f"folds has {len(self.pair_folds)} values; expected {len(array)}, one per pair"
@@ -105,13 +108,20 @@ class PairScores(Scores):
     def pair_subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair."""
         coded = isinstance(self._subjects, CodedSides)
-        found = self._subjects.objects() if coded else self._subjects
-        return None if found is None else fixed(found)
+        if coded:
+            found = self._subjects.objects()
+        else:
+            found = self._subjects
+        if found is None:
+            return None
+        return fixed(found)
 
     @property
     def pair_templates(self) -> np.ndarray | None:
         """The names of the templates of both sides of each pair."""
-        return None if self._templates is None else self._templates.objects()
+        if self._templates is None:
+            return None
+        return self._templates.objects()
 
     @cached_property
     def _pair_codes(self) -> Codes:
@@ -128,7 +138,8 @@ class PairScores(Scores):
         wrong = (codes.probe == codes.gallery) != self.genuine
         if wrong.any():
             i = int(np.argmax(wrong))
-            a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
+            a = plain(codes.values[codes.probe[i]])
+            b = plain(codes.values[codes.gallery[i]])
             raise DataError(
                 f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
                 f"subjects {a!r} and {b!r}, genuine {bool(self.genuine[i])}"
@@ -205,7 +216,10 @@ class PairScores(Scores):
         """Return some pairs, by their places or by a boolean selection, without remarks."""
         who, folds = self._subjects, self.pair_folds
         if who is not None:
-            who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
+            if isinstance(who, CodedSides):
+                who = who.take(rows)
+            else:
+                who = who[rows]
         view = type(self)(
             taken(self._base, rows),
             self.genuine[rows],
@@ -217,7 +231,10 @@ class PairScores(Scores):
             templates=None if self._templates is None else self._templates.take(rows),
         )
         view.unordered, view._origin, view._reading = self.unordered, self._origin, self._reading
-        view.attack = None if self.attack is None else self.attack[rows]
+        if self.attack is None:
+            view.attack = None
+        else:
+            view.attack = self.attack[rows]
         if "pair_ids" in self.__dict__:
             view.pair_ids = self.pair_ids[rows]
         return view
@@ -227,7 +244,10 @@ class PairScores(Scores):
         view = copy(self)
         for name in ("pair_subjects", "_pair_codes", "fingerprint"):  # cached, of the others
             view.__dict__.pop(name, None)
-        view._templates = None if self._templates is None else self._templates.exchanged(turned)
+        if self._templates is None:
+            view._templates = None
+        else:
+            view._templates = self._templates.exchanged(turned)
         if isinstance(self._subjects, CodedSides):
             view._subjects = self._subjects.exchanged(turned)
         elif self._subjects is not None:
@@ -237,7 +257,10 @@ class PairScores(Scores):
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
         keep, notes = self._examined(rules, where)
-        found = self if keep is None else self._taking(keep)
+        if keep is None:
+            found = self
+        else:
+            found = self._taking(keep)
         found._remarks = tuple(notes)
         return found
 

@@ -89,9 +89,8 @@ class Provenance:
         enrolled = probing = np.zeros(0, dtype=bool)
         if not pairs and scores._labelled:
             codes = scores._codes
-            probing, enrolled = (
-                present(x, len(codes.values)) for x in (codes.probe, codes.gallery)
-            )
+            probing = present(codes.probe, len(codes.values))
+            enrolled = present(codes.gallery, len(codes.values))
             names = list(map(repr, codes.values[probing].tolist()))
         return cls(
             name=scores.name or "",
@@ -117,7 +116,9 @@ class Provenance:
         """Subjects of the probes, of the gallery and of both; None where they are unknown."""
         probes, gallery = len(self.probe_subjects), self.gallery_subjects
         both = probes + gallery - len(self.enrolled_subjects)
-        return (probes, gallery, both) if both else None
+        if both:
+            return (probes, gallery, both)
+        return None
 
     def merge(self, other: Provenance) -> Provenance:
         """Return the provenance of both counts; options and gallery must be the same."""
@@ -134,7 +135,10 @@ class Provenance:
             )
         # Templates of all-against-all data are probes and gallery at once.
         pooled = self.layout == "all-against-all" and self.sites != other.sites
-        notes = (*self.notes, "probes of different galleries are pooled") if pooled else self.notes
+        if pooled:
+            notes = (*self.notes, "probes of different galleries are pooled")
+        else:
+            notes = self.notes
         return replace(
             self,
             name=_both_names(self.name, other.name),

@@ -44,7 +44,10 @@ class StoredRows:
     def __init__(self, array: Any, what: str = "", fill: bool = False):
         self.array, self.what, self.fill = array, what or _described(array), fill
         #: The array that raises where a chunk is missing.
-        self.source = array if fill else require_chunks(array, self.what)
+        if fill:
+            self.source = array
+        else:
+            self.source = require_chunks(array, self.what)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -75,7 +78,8 @@ class StoredRows:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
-        array = array.opened() if isinstance(array, _Dataset) else array
+        if isinstance(array, _Dataset):
+            array = array.opened()
         self.__init__(array, state["what"], state["fill"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
@@ -109,7 +113,10 @@ class StoredRows:
         """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
-        pieces = [] if self._last is None else [self._last]
+        if self._last is None:
+            pieces = []
+        else:
+            pieces = [self._last]
         if self._next is not None and self._next[0] < high and low < self._next[1]:
             first, _, arriving = self._next
             self._next = None
@@ -121,14 +128,23 @@ class StoredRows:
             if held is None:
                 later = [first for first, _ in pieces if at < first < high]
                 stop = min(later, default=self._chunk_end(high))
-                start = self._chunk_start(at) if not found else at
+                if not found:
+                    start = self._chunk_start(at)
+                else:
+                    start = at
                 held = start, self._read(start, stop)
             first, rows = held
             found.append(rows[at - first : high - first])
             last, at = held, at + len(found[-1])
-        block = found[0] if len(found) == 1 else np.concatenate(found)
+        if len(found) == 1:
+            block = found[0]
+        else:
+            block = np.concatenate(found)
         end = last[0] + len(last[1])
-        self._last = last if end > high or len(found) == 1 else (low, block)
+        if end > high or len(found) == 1:
+            self._last = last
+        else:
+            self._last = (low, block)
         if high - low == self.shape[0]:  # all at once is kept by whoever reads it
             self._last = None
         if low in (0, self._end):  # one block after the other
@@ -251,7 +267,9 @@ def _ends(array: Any, axis: int) -> np.ndarray:
     length = array.shape[axis]
     chunks = getattr(array, "chunks", None)
     if not chunks:
-        step = length if axis else 1
+        step = 1
+        if axis:
+            step = length
         return np.append(np.arange(0, length, step), length)
     along = chunks[axis]
     if isinstance(along, tuple):
@@ -346,7 +364,10 @@ class SpooledRows:
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        index = range(self.shape[0])[rows] if isinstance(rows, slice) else rows
+        if isinstance(rows, slice):
+            index = range(self.shape[0])[rows]
+        else:
+            index = rows
         row_bytes = self.shape[1] * self.dtype.itemsize
         if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
             self.verification.verify()

@@ -65,12 +65,15 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
     known = [column for column in probe if column in gallery]
     if name in known:
         return probe[name], gallery[name]
-    there = (
-        f"both sides have: {', '.join(known)}"
-        if known
-        else "probes and gallery have no column in common"
-    )
-    side = "the gallery" if name in probe else "the probe" if name in gallery else "the"
+    there = "probes and gallery have no column in common"
+    if known:
+        there = f"both sides have: {', '.join(known)}"
+    if name in probe:
+        side = "the gallery"
+    elif name in gallery:
+        side = "the probe"
+    else:
+        side = "the"
     raise DataError(
         f"{Argument(what)} is {name!r}, but {side} metadata have no such column; "
         f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
@@ -99,7 +102,9 @@ def _require_known(values: np.ndarray, what: str, given: Any, side: str) -> None
     if values.dtype.kind in "UO":
         missing = missing | np.array([isinstance(x, str) and not x for x in values], dtype=bool)
     if missing.any():
-        column = f" of the column {given!r}" if isinstance(given, str) else ""
+        column = ""
+        if isinstance(given, str):
+            column = f" of the column {given!r}"
         raise DataError(
             f"{Argument(what)}: {counted(int(missing.sum()), 'missing values')}{column} (None, "
             f"NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave those "

@@ -98,7 +98,10 @@ class TopKScores(Scores):
                 "expected one per query"
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
-        self.distances = None if distances is None else self._as_distances(distances)
+        if distances is None:
+            self.distances = None
+        else:
+            self.distances = self._as_distances(distances)
         self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         self.probe_meta = as_meta(probe_meta, q, "probe_meta")
@@ -119,8 +122,12 @@ class TopKScores(Scores):
         wrong = (after > before if larger_is_closer(self.kind) else after < before) & listed[:, 1:]
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
-            word = "increase" if larger_is_closer(self.kind) else "decrease"
-            other = "distance" if larger_is_closer(self.kind) else "similarity"
+            word = "decrease"
+            if larger_is_closer(self.kind):
+                word = "increase"
+            other = "similarity"
+            if larger_is_closer(self.kind):
+                other = "distance"
             raise DataError(
                 f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
@@ -148,7 +155,9 @@ class TopKScores(Scores):
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the distances; float64 where there are none."""
-        return np.dtype(float) if self.distances is None else self.distances.dtype
+        if self.distances is None:
+            return np.dtype(float)
+        return self.distances.dtype
 
     def __repr__(self) -> str:
         q, n = self.shape
@@ -245,7 +254,9 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         found = int(array[row][np.argmax(outside[row])])
-        hint = "; these begin with 1, as it seems: subtract 1" if found == n else ""
+        hint = ""
+        if found == n:
+            hint = "; these begin with 1, as it seems: subtract 1"
         raise DataError(
             f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {found} in list "
             f"{row}{hint}"

@@ -30,14 +30,20 @@ class TransactionReader(BlockReader):
         super().__init__(scores)
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-        compared = scores.excluding(*scores.exclude, column) if shared else scores
+        if shared:
+            compared = scores.excluding(*scores.exclude, column)
+        else:
+            compared = scores
         self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
         self._compared, self._fusion = compared, fusion
         self._order = np.argsort(number, kind="stable")
         self._ends = np.append(0, np.cumsum(np.bincount(number)))
         self._number = number[self._order]
         ordered = (self._order[1:] > self._order[:-1]).all()
-        self._probes = BlockReader(compared) if ordered else _Reordered(compared, self._order)
+        if ordered:
+            self._probes = BlockReader(compared)
+        else:
+            self._probes = _Reordered(compared, self._order)
         self.scores = scores.select(probes=first)
         self.scores.exclude = ()
         self.scores.__dict__["layout"] = scores.layout
@@ -101,7 +107,9 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)
     if not isinstance(column, str) or column not in known:
-        listed = f"there are {', '.join(known)}" if known else "there are none"
+        listed = "there are none"
+        if known:
+            listed = f"there are {', '.join(known)}"
         raise DataError(
             f"{Argument('attempts')} names {column!r}, but the probe metadata have no such "
             f"column; {listed}.{nearest_name(str(column), known)}"

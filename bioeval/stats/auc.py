@@ -54,8 +54,11 @@ def delong(
     """
     require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = -1.0 if larger_is_closer(kind) else 1.0
-    g, i = (_scores(x, name) * sign for x, name in ((genuine, "genuine"), (impostor, "impostor")))
+    sign = 1.0
+    if larger_is_closer(kind):
+        sign = -1.0
+    g = _scores(genuine, "genuine") * sign
+    i = _scores(impostor, "impostor") * sign
     label = "delong (independent attempts)"
     if not len(g) or not len(i):
         return Interval(np.nan, np.nan, np.nan, confidence, label)
@@ -121,8 +124,11 @@ def auc_jackknife(
     """
     require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = -1.0 if larger_is_closer(kind) else 1.0
-    g, i = (_scores(x, name) * sign for x, name in ((genuine, "genuine"), (impostor, "impostor")))
+    sign = 1.0
+    if larger_is_closer(kind):
+        sign = -1.0
+    g = _scores(genuine, "genuine") * sign
+    i = _scores(impostor, "impostor") * sign
     owner, one, other = _people(subjects, pairs, len(g), len(i))
     label = "jackknife (by subject)"
     if not len(g) or not len(i):
@@ -130,7 +136,9 @@ def auc_jackknife(
     order = np.argsort(i, kind="stable")
     i, one, other = i[order], one[order], other[order]
     who = np.unique(np.concatenate([owner, one, other]))
-    owner, one, other = (np.searchsorted(who, x) for x in (owner, one, other))
+    owner = np.searchsorted(who, owner)
+    one = np.searchsorted(who, one)
+    other = np.searchsorted(who, other)
     n = len(who)
 
     def of(person: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

@@ -104,7 +104,8 @@ def clopper_pearson(
     require_choice("side", side, SIDES)
     x, n = _counts(errors, attempts)
     miss = 1 - check_confidence(confidence)
-    miss = miss / 2 if side == "both" else miss
+    if side == "both":
+        miss = miss / 2
     low, high = np.zeros(x.shape), np.ones(x.shape)
     if side != "upper":
         inside = x > 0

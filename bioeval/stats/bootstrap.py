@@ -218,7 +218,10 @@ def mansfield_wayman(
     x, n = checked_counts(errors, attempts)
     confidence = check_confidence(confidence)
     total, trials = float(n.sum()), independent_trials(n)
-    rate = float(x.sum()) / total if total else np.nan
+    if total:
+        rate = float(x.sum()) / total
+    else:
+        rate = np.nan
     spread = np.sqrt(variance(x, n))
     half = scipy.special.ndtri(0.5 + confidence / 2) * spread
     limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
@@ -494,7 +497,9 @@ def independent_trials(attempts: np.ndarray) -> int:
 
 def sample_of(subjects: int) -> int:
     """Return the sample size in subjects: 0 for one subject, since one cannot be resampled."""
-    return subjects if subjects > 1 else 0
+    if subjects > 1:
+        return subjects
+    return 0
 
 
 # Values of a temporary array.
@@ -539,11 +544,15 @@ class SubjectMeans:
         of all layers up to its own, unless not `cumulative`, and is divided by its entry of `over`.
         `seen` is called with the means in each column, in parts of some rows.
         """
-        over = np.ones(len(layers)) if over is None else over
+        if over is None:
+            over = np.ones(len(layers))
         if not self.options.resamples:
             sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
             total = self.attempts.sum()
-            mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
+            if total:
+                mean = sums.sum(axis=1) / total
+            else:
+                mean = np.full(len(layers), np.nan)
             both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
             return open_limits(mean, *both, self.trials, self.options.confidence)
         step = max(1, ROOM // self.weights.shape[1])
@@ -629,12 +638,19 @@ class SubjectMeans:
         for first in range(0, count, step):
             last = min(first + step, count)
             layers = by_subject(
-                np.maximum(rank - first, 0).astype(np.float64), person,
-                np.arange(0.0, last - first + 1), len(self.attempts), weight,
-            )[:-1]  # fmt: skip
-            over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
+                np.maximum(rank - first, 0).astype(np.float64),
+                person,
+                np.arange(0.0, last - first + 1),
+                len(self.attempts),
+                weight,
+            )[:-1]
+            over = None
+            if per_rank:
+                over = np.maximum(np.arange(first, last + 1.0), 1.0)
             parts: list[np.ndarray] = []
-            seen = None if band is None else parts.append
+            seen = None
+            if band is not None:
+                seen = parts.append
             low, high = self.limits(layers, over=over, seen=seen)
             if band is not None:
                 band.add(np.concatenate(parts)[1:])

@@ -57,7 +57,10 @@ class Together:
         ``sigma`` the same for other attempts that share one person. Correlations are 0 at least.
         """
         rate, apart = errors.number / self.number, self._apart
-        chance = errors._apart / apart if apart > 0 else np.nan
+        if apart > 0:
+            chance = errors._apart / apart
+        else:
+            chance = np.nan
         varies = self.number * (rate - chance)
         if not varies > 0:
             return np.nan
@@ -115,13 +118,17 @@ class FewErrors:
         there = weight > _ROUNDING
         who, unit = np.unique(unit[there], return_inverse=True)
         place, weight, unit = place[there], weight[there], unit.reshape(-1)
-        total = float(weight.sum()) / attempts.number if attempts.number else 0.0
+        total = 0.0
+        if attempts.number:
+            total = float(weight.sum()) / attempts.number
         if len(who) < LEAST:
             return cls(trials, np.inf, total, np.nan)
         fifth = fifth_place(unit, place, len(who))
         inside = place <= fifth
         number = np.bincount(unit[inside], weight[inside], minlength=len(who))
-        pairs = np.stack([who // people, who % people], axis=1) if people else None
+        pairs = None
+        if people:
+            pairs = np.stack([who // people, who % people], axis=1)
         errors = Together.of(number, pairs)
         below = errors.number / attempts.number
         most = float(weight[place < fifth].sum()) / attempts.number
@@ -170,7 +177,8 @@ class Placed:
     @classmethod
     def of(cls, person: np.ndarray, place: np.ndarray, weight: np.ndarray | None = None) -> Placed:
         """Return hits, of weight 1 unless given."""
-        weight = np.ones(len(place)) if weight is None else weight
+        if weight is None:
+            weight = np.ones(len(place))
         return cls(person, np.asarray(place, dtype=np.float64), weight)
 
 
@@ -189,9 +197,8 @@ def few_along(
         np.append(hits.weight, never),
     )
     made = Together.of(attempts / copies)
-    first, other = (
-        FewErrors.of(x.person, x.place, x.weight / copies, made, trials) for x in (hits, misses)
-    )
+    first = FewErrors.of(hits.person, hits.place, hits.weight / copies, made, trials)
+    other = FewErrors.of(misses.person, misses.place, misses.weight / copies, made, trials)
     return first, other
 
 
@@ -233,7 +240,8 @@ def around_few(
     rates = np.append(np.ravel(rate), ends)
     unknown = np.full(len(rates), np.nan)
     low, high = without_contradiction(rates, (unknown, unknown), few, confidence)
-    low, high = (x[: -len(ends)].reshape(np.shape(rate)) for x in (low, high))
+    low = low[: -len(ends)].reshape(np.shape(rate))
+    high = high[: -len(ends)].reshape(np.shape(rate))
     undefined = np.isnan(limits[0]) | np.isnan(limits[1])
     return (
         np.where(undefined, np.nan, np.fmin(limits[0], low)),
@@ -277,7 +285,8 @@ class ErringPairs:
         number = np.add.reduceat(count, first)
         one, other = left[first], right[first]
         self._number += int(number.sum())
-        self._first = int(one[0]) if self._first < 0 else self._first
+        if self._first < 0:
+            self._first = int(one[0])
         self._open = np.concatenate(
             [self._open, np.column_stack([one * self._people + other, number])]
         )

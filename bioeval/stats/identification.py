@@ -169,7 +169,10 @@ class _Rate:
         people = len(self.without)
         if people < FEWEST or not (self.without > 0).all():
             undefined = np.full(count, np.nan)
-            rate = found / self.attempts if self.attempts else undefined
+            if self.attempts:
+                rate = found / self.attempts
+            else:
+                rate = undefined
             return np.minimum(rate, 1.0), (undefined, undefined)
         rate = np.minimum(found / self.attempts, 1.0)
         level = 0.5 + self.options.confidence / 2
@@ -204,7 +207,8 @@ class _Rate:
         lost = _summed(place, weight * of, count)
         both = _summed(place, weight * of * uneven[person], count)
         steps = (taken**2 - before**2) * of**2
-        squares, sizes = (_summed(place, x, count) for x in (steps, np.abs(steps)))
+        squares = _summed(place, steps, count)
+        sizes = _summed(place, np.abs(steps), count)
         constant = found**2 * (uneven**2).sum()
         spread = constant - 2 * found * both + squares - lost**2 / people
         spread = np.where(spread > _ROUNDING * (constant + sizes), spread, 0.0)
@@ -234,9 +238,14 @@ class NewPeople:
         own = left_out.person[probes], tally.mate[probes], ranks, weights
         by_person = np.bincount(left_out.person[mated], minlength=self.people)
         self.genuine = _Rate(
-            Hits(*own), Hits.joined(own, *_moved(tally, left_out, ties)), len(mated),
-            by_person, len(mated) - by_person, sample_of(int((by_person > 0).sum())), options,
-        )  # fmt: skip
+            Hits(*own),
+            Hits.joined(own, *_moved(tally, left_out, ties)),
+            len(mated),
+            by_person,
+            len(mated) - by_person,
+            sample_of(int((by_person > 0).sum())),
+            options,
+        )
         others = tally.impostor_probes(tally.impostor_role(impostors))
         person, nearest = left_out.person[others], left_out.nearest[others]
         second = left_out.second[others]
@@ -253,9 +262,14 @@ class NewPeople:
         # False accepts come in pairs: two people who are alike are taken for each other.
         pairs = min(int((by_person > 0).sum()), self.people // 2)
         self.impostor = _Rate(
-            Hits(*accepted), Hits.joined(*losses), len(others), by_person,
-            len(others) - without, pairs, options,
-        )  # fmt: skip
+            Hits(*accepted),
+            Hits.joined(*losses),
+            len(others),
+            by_person,
+            len(others) - without,
+            pairs,
+            options,
+        )
 
     def ranks(self, count: int) -> Limits:
         """Return the limits of CMS at ranks 1 to `count`."""
@@ -287,7 +301,8 @@ class NewPeople:
         """
 
         def limits(rate: _Rate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            hits, losses = (np.searchsorted(grid, x.distance) for x in (rate.hits, rate.losses))
+            hits = np.searchsorted(grid, rate.hits.distance)
+            losses = np.searchsorted(grid, rate.losses.distance)
             low, high = rate.at(hits, losses, len(grid), rate.hits.distance)[1]
             if rate.options.simultaneous and not np.isnan(low).any():
                 return rate.in_band(hits, losses, len(grid), (low, high))
@@ -346,9 +361,8 @@ class _Accepting:
     def __init__(self, rate: _Rate):
         self.distance, counts = np.unique(rate.hits.distance, return_counts=True)
         self.accepted = np.append(0, np.cumsum(counts))
-        hits, losses = (
-            1 + np.searchsorted(self.distance, x.distance) for x in (rate.hits, rate.losses)
-        )
+        hits = 1 + np.searchsorted(self.distance, rate.hits.distance)
+        losses = 1 + np.searchsorted(self.distance, rate.losses.distance)
         _, (self.low, self.high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
 
     def state(self, target: float) -> int:
@@ -358,10 +372,8 @@ class _Accepting:
 
     def of_mates(self, rate: _Rate) -> _DirAtFar:
         """Return DIR, at a rank, in each state."""
-        hits, losses = (
-            np.searchsorted(self.distance, x.distance, side="right")
-            for x in (rate.hits, rate.losses)
-        )
+        hits = np.searchsorted(self.distance, rate.hits.distance, side="right")
+        losses = np.searchsorted(self.distance, rate.losses.distance, side="right")
         found, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
         return _DirAtFar(self, found, low, high)
 
@@ -444,7 +456,9 @@ def closed_set_intervals(
     elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         of = probing.genuine
-        band = SimultaneousBand(attempts, options) if options.simultaneous else None
+        band = None
+        if options.simultaneous:
+            band = SimultaneousBand(attempts, options)
         means, along = probing.of_genuine, of.along(of.rank)
         low, high = means.limits_at_ranks(of.person, of.rank, of.weight, count, band=band)
         low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
@@ -499,7 +513,8 @@ def open_set_intervals(
     for name in ("dir", "dir_at_far"):
         low, high = found[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
-        low, high = (np.pad(x, beyond, constant_values=np.nan) for x in (low, high))
+        low = np.pad(low, beyond, constant_values=np.nan)
+        high = np.pad(high, beyond, constant_values=np.nan)
         found[name] = low, high
     if inside:
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
@@ -510,7 +525,9 @@ def open_set_intervals(
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
     """Return the options with the population that the intervals are for."""
-    return options.for_this_gallery if left_out is None else options.for_new_people
+    if left_out is None:
+        return options.for_this_gallery
+    return options.for_new_people
 
 
 def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
@@ -529,11 +546,10 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
 def _independent_open_set(
     dataset: xr.Dataset, ranks: int, options: IntervalOptions
 ) -> dict[str, Limits]:
-    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
-    dir_, at_far = (
-        independent(dataset[name].values[:, :ranks] * genuine, genuine, options)
-        for name in ("dir", "dir_at_far")
-    )
+    genuine = int(dataset[f"{'genuine'}_attempts"])
+    impostor = int(dataset[f"{'impostor'}_attempts"])
+    dir_ = independent(dataset["dir"].values[:, :ranks] * genuine, genuine, options)
+    at_far = independent(dataset["dir_at_far"].values[:, :ranks] * genuine, genuine, options)
     return {
         "dir": dir_,
         "frr": (1 - dir_[1][:, 0], 1 - dir_[0][:, 0]),
@@ -582,7 +598,9 @@ def rank_one_decisions(
     within = np.zeros((len(targets), len(hits)))
     for i, target in enumerate(targets):
         allowed = int((far <= target).sum())
-        inside = tally.mate < nearest[allowed] if allowed < len(nearest) else True
+        inside = True
+        if allowed < len(nearest):
+            inside = tally.mate < nearest[allowed]
         within[i] = hits * inside
     return hits, within
 

@@ -87,7 +87,10 @@ def by_subject(
 
 def independent(errors: np.ndarray, attempts: int, options: IntervalOptions) -> Limits:
     """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
-    method = wilson if options.method == "wilson" else clopper_pearson
+    if options.method == "wilson":
+        method = wilson
+    else:
+        method = clopper_pearson
     undefined = np.isnan(errors)
     low, high = method(np.where(undefined, 0, errors), attempts, options.confidence)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
@@ -140,7 +143,10 @@ class SimultaneousBand:
         deviate = scipy.special.ndtri(np.clip(drawn[inside], edge, 1 - edge))
         away = deviate - scipy.special.ndtri(rate[inside])[:, None]
         spread = np.zeros(len(rate))
-        spread[inside] = deviate.std(axis=1) if deviate.size else 0.0
+        if deviate.size:
+            spread[inside] = deviate.std(axis=1)
+        else:
+            spread[inside] = 0.0
         self.add_deviations(rate, spread, away)
 
     def add_deviations(self, rate: np.ndarray, spread: np.ndarray, away: np.ndarray) -> None:
@@ -153,7 +159,10 @@ class SimultaneousBand:
         self._parts.append((rate, spread, inside))
         if kept.any():
             far = np.abs(away[kept] / spread[inside][:, None]).max(axis=0)
-            self._farthest = np.maximum(self._farthest, far) if len(self._farthest) else far
+            if len(self._farthest):
+                self._farthest = np.maximum(self._farthest, far)
+            else:
+                self._farthest = far
 
     @property
     def inside(self) -> np.ndarray:

@@ -74,7 +74,10 @@ _FEW = 20
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
     try:
-        value = np.nan if isinstance(confidence, (bool, str)) else float(confidence)
+        if isinstance(confidence, (bool, str)):
+            value = np.nan
+        else:
+            value = float(confidence)
     except (TypeError, ValueError):
         value = np.nan
     if not 0.0 < value < 1.0:

@@ -101,7 +101,10 @@ def _by_subject(
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)
         low, high = map(mean.scalar.unscaled, of.limits(sums, cumulative=False))
-        found[name] = (low, high) if mean.values.ndim > 1 else of_one((low, high))
+        if mean.values.ndim > 1:
+            found[name] = (low, high)
+        else:
+            found[name] = of_one((low, high))
         if name in _AREAS:
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:

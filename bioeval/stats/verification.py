@@ -96,7 +96,8 @@ def _independent(
     dataset: xr.Dataset, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return intervals that assume independent attempts."""
-    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+    genuine = int(dataset[f"{'genuine'}_attempts"])
+    impostor = int(dataset[f"{'impostor'}_attempts"])
     found = {
         "frr": independent(dataset["fr"].values, genuine, options),
         "far": independent(dataset["fa"].values, impostor, options),
@@ -238,11 +239,16 @@ class Replicates:
         errors = ErrorColumns.of(attempts, thresholds, weights, erring)
         people = errors.genuine[1]
         found = cls(
-            thresholds, errors.far, errors.frr_at(grid),
-            sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
+            thresholds,
+            errors.far,
+            errors.frr_at(grid),
+            sample_of(attempts.persons_among(people)),
+            attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
-            weights, errors.genuine, erring.few(attempts.disjoint_pairs, copies_of(tally)),
-        )  # fmt: skip
+            weights,
+            errors.genuine,
+            erring.few(attempts.disjoint_pairs, copies_of(tally)),
+        )
         chosen = {"eer": errors.equal_error(), "frr_at_far": np.empty((0, errors.far.shape[1]))}
         if len(points.far_target):
             at_far = [errors.frr_at_far(float(x), exact) for x in points.far_target]
@@ -263,7 +269,10 @@ class Replicates:
     @staticmethod
     def itself(points: VerificationPoints) -> dict[str, Any]:
         """Return the operating points of the data themselves that have replicates."""
-        at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
+        if len(points.frr_target):
+            at_frr = {"far_at_frr": points.far_at_frr}
+        else:
+            at_frr = {}
         return {
             "eer": points.equal_error.eer,
             "frr_at_far": points.frr_at_far,
@@ -275,14 +284,19 @@ class Replicates:
 
 def copies_of(tally: VerificationTally) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
-    return 2 if tally.points is not None and tally.points.symmetric else 1
+    if tally.points is not None and tally.points.symmetric:
+        return 2
+    return 1
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    given = np.empty(0) if tally.given is None else tally.given.thresholds
+    if tally.given is None:
+        given = np.empty(0)
+    else:
+        given = tally.given.thresholds
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given if len(given) <= 64 else []])
@@ -322,7 +336,10 @@ def _resampled(
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
     found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
-    inside = _widen_to_band(found, drawn, far, dataset, options) if options.simultaneous else {}
+    if options.simultaneous:
+        inside = _widen_to_band(found, drawn, far, dataset, options)
+    else:
+        inside = {}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
@@ -341,7 +358,8 @@ def _widen_to_band(
     """Widen the limits of both curves to simultaneous bands; return which points are in them."""
     from bioeval.stats.limits import SimultaneousBand
 
-    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+    genuine = int(dataset[f"{'genuine'}_attempts"])
+    impostor = int(dataset[f"{'impostor'}_attempts"])
     of_frr, of_far = SimultaneousBand(genuine, options), SimultaneousBand(impostor, options)
     of_frr.add(drawn.frr)
     of_far.add(drawn.far)
@@ -360,7 +378,9 @@ def _scaled_limits(
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
     """Return the FAR at the thresholds of a result, from strict to loose."""
     far = dataset["far"].values
-    return far[::-1] if larger_is_closer(tally.about.kind) else far
+    if larger_is_closer(tally.about.kind):
+        return far[::-1]
+    return far
 
 
 def _interpolated(

@@ -155,12 +155,16 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 
     `method` is that of an interval, for the message; None for the comparison of two systems.
     """
-    what = "comparing two systems" if method is None else str(Argument("interval", method))
+    what = "comparing two systems"
+    if method is not None:
+        what = str(Argument("interval", method))
 
     def instead(attempts: str) -> str:
         wilson = Argument("interval", "wilson")
         taking = f"; or give {wilson} to take all {attempts} as independent"
-        return "" if method is None else taking
+        if method is None:
+            return ""
+        return taking
 
     if scores._knows_subjects:
         return
@@ -204,7 +208,8 @@ class SubjectAttempts:
         else:
             codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
-        who = who if numbers is None else who[np.argsort(numbers[who])]
+        if numbers is not None:
+            who = who[np.argsort(numbers[who])]
         self.people = len(who)
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
@@ -252,7 +257,10 @@ class SubjectAttempts:
             edges = cells.grid.edges
             reached = cells.negative_infinite + np.cumsum(cells.counts)
         points = tally.points
-        error = EqualError() if points is None else points.equal_error
+        if points is None:
+            error = EqualError()
+        else:
+            error = points.equal_error
         chosen = edges  # empty where no impostor score is finite
         if len(edges):
             level = np.concatenate([self.levels(total), _around(error.eer * total)])
@@ -332,7 +340,9 @@ class SubjectAttempts:
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
         people = self._person[scores._codes.probe], self._person[reader.gallery.subjects]
-        fusion = self.job.fusion if self.job.templates == "multi" else None
+        fusion = None
+        if self.job.templates == "multi":
+            fusion = self.job.fusion
         if engine() is None or not isinstance(sink, MergingSink):
             found = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
         else:
@@ -443,9 +453,20 @@ class _PairCounter:
             right, layer = (np.empty(size, dtype=np.int32) for _ in range(2))
             count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
             kernel.list_pairs(
-                block.values[rows], block.starts, block.own[rows], block.self_position[rows],
-                ends - ends[0], groups, self.thresholds, *guide, begin, right, layer, count, last,
-            )  # fmt: skip
+                block.values[rows],
+                block.starts,
+                block.own[rows],
+                block.self_position[rows],
+                ends - ends[0],
+                groups,
+                self.thresholds,
+                *guide,
+                begin,
+                right,
+                layer,
+                count,
+                last,
+            )
             found = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             starts = np.append(0, np.cumsum(last - begin))
             entries = right[found], layer[found], count[found]

@@ -56,7 +56,8 @@ class CellGrid:
         if not self.count:
             return 0.0, 0.0
         most = sys.float_info.max
-        low, high = (edge_of(self.first - 1 + k, self.exponent) for k in (0, self.count))
+        low = edge_of(self.first - 1 + 0, self.exponent)
+        high = edge_of(self.first - 1 + self.count, self.exponent)
         return max(low, -most), min(high, most)
 
     def places_of(self, values: np.ndarray) -> np.ndarray:
@@ -104,7 +105,9 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
         # Edges must be exact: no finer than the spacing of floats at the largest score.
         least = max(least, math.frexp(largest)[1] - 53)
     exponent = least
-    span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
+    span = 0.0
+    if high > low:
+        span = math.ldexp(high / 2.0 - low / 2.0, 1 - least)
     if span >= cells:
         exponent = max(least, least + math.frexp(span / cells)[1] - 1)
     while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
@@ -131,7 +134,9 @@ def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
 def cell_of(value: float, exponent: int) -> int:
     """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` of a finite value."""
     k = math.ceil(math.ldexp(value, -exponent))
-    return k + 1 if edge_of(k, exponent) < value else k
+    if edge_of(k, exponent) < value:
+        return k + 1
+    return k
 
 
 def edge_of(k: int, exponent: int) -> float:

@@ -92,12 +92,21 @@ class CellCounter:
         """Count the finite and infinite scores of a block, without the rows' own subjects."""
         extent = Extent.of(values, mate_start, mate_stop)
         low, high = extent.low, extent.high
-        grid = CellGrid.covering(low, high) if low <= high else CellGrid(0, 0, 0)
+        if low <= high:
+            grid = CellGrid.covering(low, high)
+        else:
+            grid = CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
         kernel.count_cells(
-            values, mate_start, mate_stop, 2.0**grid.exponent, 2.0**-grid.exponent, grid.first,
-            tables, infinite,
-        )  # fmt: skip
+            values,
+            mate_start,
+            mate_stop,
+            2.0**grid.exponent,
+            2.0**-grid.exponent,
+            grid.first,
+            tables,
+            infinite,
+        )
         counts, (negative, positive) = tables.sum(axis=0), infinite.sum(axis=0)
         self.include(CellCounts(grid.exponent, grid.first, counts, int(negative), int(positive)))
 
@@ -149,7 +158,8 @@ def gather(
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scores at ``start:stop`` of some rows or all, with row numbers and positions."""
-    rows = np.arange(len(values)) if rows is None else rows
+    if rows is None:
+        rows = np.arange(len(values))
     size = int((stop - start).sum())
     found = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
     filled = kernel.gather(values, rows, start, stop, self_position, *found)
@@ -178,9 +188,13 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return base, scale and first threshold of each place; see ``count_thresholds``."""
     places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
-    base = float(finite[0]) if len(finite) else 0.0
+    base = 0.0
+    if len(finite):
+        base = float(finite[0])
     with np.errstate(all="ignore"):
-        scale = float(np.float64(places - 1) / (finite[-1] - base)) if len(finite) > 1 else 1.0
+        scale = 1.0
+        if len(finite) > 1:
+            scale = float(np.float64(places - 1) / (finite[-1] - base))
         place = (thresholds - base) * scale
     if not np.isfinite(scale):
         scale, place = 0.0, np.zeros(len(thresholds))

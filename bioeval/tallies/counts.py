@@ -108,8 +108,12 @@ class KeptScores:
         The first bin holds -inf, and the last one inf.
         """
         lows, highs, scores, targets, costs = (
-            self.lows, self.highs, self.scores, self.targets, self.costs
-        )  # fmt: skip
+            self.lows,
+            self.highs,
+            self.scores,
+            self.targets,
+            self.costs,
+        )
         right = bool(((targets >= 0) & (targets <= 1)).all()) and costs.shape[1:] == (3,)
         if not right or not ((costs >= 0).all() and (costs[:, 0] <= 1).all()):
             return False
@@ -192,7 +196,10 @@ class CellCounts:
         negative = self.negative_infinite + other.negative_infinite
         positive = self.positive_infinite + other.positive_infinite
         if not len(self.counts) or not len(other.counts):
-            kept = self if len(self.counts) else other
+            if len(self.counts):
+                kept = self
+            else:
+                kept = other
             return replace(kept, negative_infinite=negative, positive_infinite=positive)
         exponent = max(self.exponent, other.exponent)
         first, last = _cover(exponent, self, other)
@@ -288,7 +295,10 @@ class VerificationTally:
             return self.given.thresholds
         finite = genuine[np.isfinite(genuine)].astype(np.float64)
         ranges = [impostor.range]
-        exponents = [impostor.exponent] if len(impostor.counts) else []
+        if len(impostor.counts):
+            exponents = [impostor.exponent]
+        else:
+            exponents = []
         if len(finite):
             ranges.append((float(finite[0]), float(finite[-1])))
             exponents.append(cell_exponent(*ranges[-1]))
@@ -335,10 +345,14 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
     """
     require_choice("impostors", impostors, get_args(ImpostorProbes))
     if layout == "all-against-all":
-        return "leave-subject-out" if all_enrolled else "both"
+        if all_enrolled:
+            return "leave-subject-out"
+        return "both"
     if impostors != "auto":
         return impostors
-    return "leave-subject-out" if all_enrolled else "unenrolled"
+    if all_enrolled:
+        return "leave-subject-out"
+    return "unenrolled"
 
 
 def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:

@@ -110,9 +110,11 @@ class FoldRowReader:
     def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:
         gallery = self.reader.gallery
         return FoldRows(
-            writable_alias(self.scores._base[rows]), gallery.mate_start[rows],
-            gallery.mate_stop[rows], gallery.self_position[rows],
-        )  # fmt: skip
+            writable_alias(self.scores._base[rows]),
+            gallery.mate_start[rows],
+            gallery.mate_stop[rows],
+            gallery.self_position[rows],
+        )
 
     def sample(self, number: int) -> list[FoldRows]:
         """Return about `number` rows from all over the scores, as blocks of rows."""
@@ -251,9 +253,15 @@ class FoldCounts:
         within: bool = False,
     ):
         self.folds, self.grid, self.within = folds, grid, within
-        self.row = folds.probe if by_probe else np.zeros_like(folds.probe)
+        if by_probe:
+            self.row = folds.probe
+        else:
+            self.row = np.zeros_like(folds.probe)
         width, number = grid.count + 1, folds.folds
-        offset = folds.gallery * width if by_gallery else np.zeros_like(folds.gallery)
+        if by_gallery:
+            offset = folds.gallery * width
+        else:
+            offset = np.zeros_like(folds.gallery)
         self.offset = offset.astype(np.int32)
         self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
         size = (self.shape[0], self.shape[1] * width)
@@ -273,13 +281,20 @@ class FoldCounts:
             found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
         room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
-            found, self.row[rows], self.offset, self.grid.window(values.dtype),
-            np.int32(self.grid.count), room, self.tables,
-        )  # fmt: skip
+            found,
+            self.row[rows],
+            self.offset,
+            self.grid.window(values.dtype),
+            np.int32(self.grid.count),
+            room,
+            self.tables,
+        )
         self.added += values.size
 
     def _waiting(self) -> np.ndarray:
-        return self.tables[0] if len(self.tables) == 1 else self.tables.sum(axis=0, dtype=np.int32)
+        if len(self.tables) == 1:
+            return self.tables[0]
+        return self.tables.sum(axis=0, dtype=np.int32)
 
     def result(self) -> np.ndarray:
         """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
@@ -487,7 +502,9 @@ class CollectPass(FoldPass):
         if len(values) <= FEW or len(np.unique(values)) > most:
             return None
         joined = [_joined([coded]) for coded in self._coded(kept)]
-        return joined if of_each * sum(len(x[0]) for x in joined) < bytes_kept else None
+        if of_each * sum(len(x[0]) for x in joined) < bytes_kept:
+            return joined
+        return None
 
     def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
         """Yield the distinct scores collected for each partition, in increasing order."""
@@ -510,9 +527,15 @@ class CollectPass(FoldPass):
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
         kernel.collect_scores(
-            found, fold if len(windows.first) > 2 else np.zeros_like(fold), windows.first,
-            windows.above, windows.upto, out, place, filled,
-        )  # fmt: skip
+            found,
+            fold if len(windows.first) > 2 else np.zeros_like(fold),
+            windows.first,
+            windows.above,
+            windows.upto,
+            out,
+            place,
+            filled,
+        )
         kept = np.arange(room) < filled[:, None]
         row, position = place[kept].T
         return out[kept], row + np.int32(rows.start), position
@@ -578,7 +601,8 @@ class FoldSweep:
         gallery = reader.gallery
         self.partitions = []
         for probe, fold in codes:
-            fold = fold if gallery.order is None else fold[gallery.order]
+            if gallery.order is not None:
+                fold = fold[gallery.order]
             if templates == "multi":
                 fold = fold[gallery.starts[:-1]]
             self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))

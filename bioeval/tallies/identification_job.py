@@ -81,11 +81,10 @@ class IdentificationJob:
         self.facts = empty_facts(scores.shape[0])
         # Fused by the minimum, a subject is as far as its nearest template; for any other rule
         # the nearest templates are found separately.
-        self.template_facts = (
-            empty_facts(scores.shape[0])
-            if rank_unit == "subject" and fusion != "min"
-            else self.facts
-        )
+        if rank_unit == "subject" and fusion != "min":
+            self.template_facts = empty_facts(scores.shape[0])
+        else:
+            self.template_facts = self.facts
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
 
@@ -98,7 +97,10 @@ class IdentificationJob:
         """Return the same job before it has ranked anything."""
         job, apart = copy(self), self.template_facts is not self.facts
         job.facts = empty_facts(self.scores.shape[0])
-        job.template_facts = empty_facts(self.scores.shape[0]) if apart else job.facts
+        if apart:
+            job.template_facts = empty_facts(self.scores.shape[0])
+        else:
+            job.template_facts = job.facts
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:

@@ -177,10 +177,14 @@ class GroupTally:
         accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
         attempts.reader.note_failure_codes()
         return cls(
-            attempts.reader.about, chosen,
-            by_pair(genuine & ~accepted).diagonal(), by_pair(genuine).diagonal(),
-            by_pair(~genuine & accepted), by_pair(~genuine), list(parts()),
-        )  # fmt: skip
+            attempts.reader.about,
+            chosen,
+            by_pair(genuine & ~accepted).diagonal(),
+            by_pair(genuine).diagonal(),
+            by_pair(~genuine & accepted),
+            by_pair(~genuine),
+            list(parts()),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,10 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
     # Whether a pair was counted in both directions, by two parts, is unknown.
     square = tally.templates == "single" and tally.about.layout == "all-against-all"
     own = tally.impostor.total / (2 if square else 1)
-    targets = with_rare_targets(kept.targets, own) if kept.rare else kept.targets
+    if kept.rare:
+        targets = with_rare_targets(kept.targets, own)
+    else:
+        targets = kept.targets
     wanted = PointsWanted(targets, kept.costs, every_score=True)
     points = undefined_points(wanted, symmetric=None if square else False)
     if not bins.attempts.defined:
@@ -147,7 +150,10 @@ class _Bins:
         attempts = self.attempts
         genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
         b = attempts.crossing_bin()
-        fr0 = self.false_rejects[b - 1] if b else genuine
+        if b:
+            fr0 = self.false_rejects[b - 1]
+        else:
+            fr0 = genuine
         fa0, fa1 = attempts.below[b : b + 2] / total
         return max(fa0, self.false_rejects[b] / genuine), min(fa1, fr0 / genuine)
 
@@ -171,10 +177,8 @@ class _Bins:
         genuine, below = attempts.genuine, attempts.below
         b = attempts.bin_of(genuine)
         before = below[b] - attempts.accepted[attempts.first_value(b)]
-        left, right = (
-            before + attempts.accepted[attempts.values.searchsorted(genuine, side=side)]
-            for side in ("left", "right")
-        )
+        left = before + attempts.accepted[attempts.values.searchsorted(genuine, side="left")]
+        right = before + attempts.accepted[attempts.values.searchsorted(genuine, side="right")]
         # Twice the impostor scores below each genuine score, ties once: the least and the most.
         known = self.known[b]
         least = np.where(known, left + right, 2 * below[b])
@@ -228,7 +232,8 @@ def closest_windows(
     """
     if not counts.any():
         return [(-np.inf, np.inf)], 1.0
-    kept = counts if kept is None else kept
+    if kept is None:
+        kept = counts
     found = kept == 0
     distance = np.full(len(counts), np.inf)
     for each in _distances(grid, counts, genuine, wanted):

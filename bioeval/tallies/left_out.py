@@ -50,9 +50,13 @@ class LeftOut:
     def of(cls, tally: IdentificationTally, reader: BlockReader, ties: str) -> LeftOut:
         """Read all scores; `tally` has the facts of each probe."""
         unit, gallery = tally.rank_unit, reader.gallery
-        largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
+        largest = 1
+        if unit == "template":
+            largest = int(np.diff(gallery.starts).max())
         ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
-        fusion = tally.fusion if unit == "subject" else None
+        fusion = None
+        if unit == "subject":
+            fusion = tally.fusion
         found = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
         arrays = {name: joined.array() for name, joined in found.items()}
         who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
@@ -80,7 +84,9 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
     reached = np.maximum(least + 1 - largest, 1)
     order = np.argsort(reached, kind="stable")
     beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > ROOM)
-    return int(reached[order][beyond[0]]) - 1 if len(beyond) else np.iinfo(np.int64).max
+    if len(beyond):
+        return int(reached[order][beyond[0]]) - 1
+    return np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)

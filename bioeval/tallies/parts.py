@@ -44,7 +44,9 @@ class ConcatenatedRows:
 
     def array(self) -> np.ndarray:
         """Return the arrays as one."""
-        return self.arrays[0] if len(self.arrays) == 1 else np.concatenate(self.arrays)
+        if len(self.arrays) == 1:
+            return self.arrays[0]
+        return np.concatenate(self.arrays)
 
 
 @dataclass(frozen=True)

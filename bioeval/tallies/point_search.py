@@ -126,7 +126,9 @@ def refine(
     def sweep() -> Iterator[ImpostorBlock]:
         return itertools.chain.from_iterable(job.sweep() for job in jobs)
 
-    known = jobs[0].second_pass if len(jobs) == 1 else None
+    known = None
+    if len(jobs) == 1:
+        known = jobs[0].second_pass
     finder = PointFinder.of(tally, sweep, wanted, symmetric=symmetric, second_pass=known)
     while (another := finder.next_second_pass()) is not None:
         if len(jobs) == 1:
@@ -200,10 +202,13 @@ class PointFinder:
             bins = bins[~self._held(known, bins)]
         counts = attempts.counts[bins]
         divided = bins[counts > at_most(COLLECT, 32)]
-        divided = divided if counts.sum() <= at_most(COLLECT_ALL, 32) else bins
+        if not (counts.sum() <= at_most(COLLECT_ALL, 32)):
+            divided = bins
         windows = self._windows(divided if len(divided) else bins)
         every = self._wanted.every_score
-        genuine = self._genuine if every and self._pairs is None else None
+        genuine = None
+        if every and self._pairs is None:
+            genuine = self._genuine
         moments = every and self._moments is None
         if not (windows or moments or genuine is not None):
             return None
@@ -239,7 +244,9 @@ class PointFinder:
         Bins that are not wanted may be joined.
         """
         bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
-        return self._look_into(self._found(bins)) if self._attempts.defined else self._attempts
+        if self._attempts.defined:
+            return self._look_into(self._found(bins))
+        return self._attempts
 
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Want the false accepts at more thresholds; second passes may be missing again."""

@@ -60,7 +60,10 @@ def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
     try:
         array = require_numbers("costs", costs)
-        array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
+        if array.size:
+            array = array.reshape(-1, 3)
+        else:
+            array = np.empty((0, 3))
     except (ValueError, TypeError):
         array = np.full((1, 3), np.nan)
     good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
@@ -151,9 +154,15 @@ class ErrorCurve:
         weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
         # Compare as integers over a common denominator, so that ties are exact.
         (a0, b0), (a1, b1) = self.common(zero), self.common(one)
-        at = zero if max(a0, b0) <= max(a1, b1) else one
+        if max(a0, b0) <= max(a1, b1):
+            at = zero
+        else:
+            at = one
         # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-        side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
+        if a1 == b1 or a1 + b1 <= a0 + b0:
+            side = (f1, r1)
+        else:
+            side = (f0, r0)
         return EqualError(
             eer=f0 + weight * (f1 - f0),
             eer_threshold=float(self.threshold[at]),
@@ -173,7 +182,9 @@ def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
 def _number(x: float) -> float | int:
     if type(x) is int:
         return x
-    return int(x) if isinstance(x, (int, np.integer)) else float(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    return float(x)
 
 
 def point_variables(
@@ -381,7 +392,10 @@ def moments_of_rows(
     """
     if not count.all():
         there = count > 0
-        count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
+        count = count[there]
+        origin = origin[there]
+        mean = mean[there]
+        squares = squares[there]
     if not len(count):
         return Moments()
     total = int(count.sum())
@@ -399,9 +413,8 @@ def d_prime(genuine: Moments, impostor: Moments) -> float:
     """
     # The scale of the wider class: no score is too large in it, and the narrower may vanish.
     scale = min(genuine.scale, impostor.scale)
-    g, i = (
-        tuple(x * (scale / moments.scale) for x in moments[1:]) for moments in (genuine, impostor)
-    )
+    g = tuple(x * (scale / genuine.scale) for x in genuine[1:])
+    i = tuple(x * (scale / impostor.scale) for x in impostor[1:])
     spread = math.hypot(g[2], i[2])
     if not spread > 0:
         return float("nan")

@@ -88,8 +88,12 @@ def _bits(grid: CellGrid, places: np.ndarray) -> np.ndarray:
 def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
     """Return narrow cells over the genuine scores, with a margin, in whole words of bits."""
     finite = scores[np.isfinite(scores)]
-    ends = finite[[0, -1]].tolist() if len(finite) else [0.0, 0.0]
-    low, high = (min(max(x, ends[0]), ends[1]) for x in (low, high))
+    if len(finite):
+        ends = finite[[0, -1]].tolist()
+    else:
+        ends = [0.0, 0.0]
+    low = min(max(low, ends[0]), ends[1])
+    high = min(max(high, ends[0]), ends[1])
     cells = min(MOST_CELLS, 1 << (CELLS_A_SCORE * len(scores)).bit_length())
     most = min(1 << np.finfo(scores.dtype).nmant, 1 << 30)  # whole numbers, and of 32 bits
     least = max(cell_exponent(low, high, cells), np.finfo(scores.dtype).minexp + 3)
@@ -179,9 +183,15 @@ class SecondPass:
     ) -> PointTables:
         """Return empty tables for the kernel, with room for kept scores and for moments of rows."""
         if dtype not in self._ranks:
-            genuine = np.empty(0) if self.genuine is None else self.genuine
+            if self.genuine is None:
+                genuine = np.empty(0)
+            else:
+                genuine = self.genuine
             table = rank_table(genuine.astype(dtype), *self.ends, self.digits)
-            self._ranks[dtype] = table if len(genuine) else table._replace(bits=table.bits[:0])
+            if len(genuine):
+                self._ranks[dtype] = table
+            else:
+                self._ranks[dtype] = table._replace(bits=table.bits[:0])
         flags, frame = np.empty(0, dtype=np.uint8), CellWindow(*np.zeros(5, dtype=dtype))
         windows = self.windows
         if self.grid is not None and self.grid.exact_in(dtype):
@@ -214,7 +224,8 @@ class SecondPass:
             last = int(np.searchsorted(ends, high, side="right")) - 1
             if first < last:
                 flags[first:last] = 1
-                low = low if low == -np.inf else float(ends[first])
+                if low != -np.inf:
+                    low = float(ends[first])
                 windows.append((low, high if high == np.inf else float(ends[last])))
         flags[[0, -2, -1]] = 0  # whatever is beyond, and NaN
         self.grid, self.flags, self.windows = grid, flags, windows
@@ -278,7 +289,9 @@ class SecondPass:
         if self.genuine is None or len(self.genuine) != len(genuine):
             return None
         if not self.digits:
-            return self.pairs if (self.genuine == genuine).all() else None
+            if (self.genuine == genuine).all():
+                return self.pairs
+            return None
         if not (abs(genuine - self.genuine) <= self.digits * np.spacing(abs(self.genuine))).all():
             return None
         rest, none = SecondPass((), genuine, self.ends), np.zeros(1, dtype=np.int64)
@@ -342,7 +355,9 @@ class SecondPass:
         """Return the moments of the finite scores; None where a sum has lost its digits."""
         if not self.with_moments:
             return None
-        scale = self.rows[-1][0] if self.rows else 1.0
+        scale = 1.0
+        if self.rows:
+            scale = self.rows[-1][0]
         parts = [
             (number, origin * (scale / its), mean * (scale / its), spread * (scale / its) ** 2)
             for its, number, origin, mean, spread in self.rows
@@ -455,7 +470,10 @@ class Pilot:
 
     def crossing(self, over: np.ndarray, error: np.ndarray) -> np.ndarray:
         """Return the cells where increasing numbers may cross 0, down to the scores before."""
-        first = int(np.argmax(over + error >= 0)) if (over + error >= 0).any() else len(over) - 1
+        if (over + error >= 0).any():
+            first = int(np.argmax(over + error >= 0))
+        else:
+            first = len(over) - 1
         last = len(over) - 1 - int(np.argmax((over - error <= 0)[::-1]))
         before = np.searchsorted(self.filled, first) - 1
         cells = np.arange(len(over))

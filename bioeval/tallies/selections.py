@@ -243,12 +243,16 @@ class _Batch:
     ):
         self.ordered, self.sets = ordered, sets
         rows, columns = zip(*sets, strict=True)
-        self.m, self.n = (np.array([len(x) for x in side]) for side in (rows, columns))
+        self.m = np.array([len(x) for x in rows])
+        self.n = np.array([len(x) for x in columns])
         self.row_starts, self.cells = _starts(self.m), _starts(self.m * self.n)
         chosen = kernel.Selections(
-            np.concatenate(rows), self.row_starts, np.concatenate(columns), _starts(self.n),
+            np.concatenate(rows),
+            self.row_starts,
+            np.concatenate(columns),
+            _starts(self.n),
             self.cells,
-        )  # fmt: skip
+        )
         total, every = int(self.cells[-1]), int(self.row_starts[-1])
         lines, nearest = (np.empty(total, dtype=np.int32) for _ in range(2))
         self.places = np.empty(2 * total + 2 * every, dtype=np.int32)
@@ -269,9 +273,12 @@ class _Batch:
             place=np.zeros((2, every), dtype=np.int64),
         )
         rules = kernel.SearchRules(
-            searches.by_subject, searches.ties_first, searches.impostors, square,
+            searches.by_subject,
+            searches.ties_first,
+            searches.impostors,
+            square,
             np.array(searches.ranks, dtype=np.int64),
-        )  # fmt: skip
+        )
         room = kernel.RoomForOne.for_any(ordered.matrix, chosen)
         kernel.count_selections(ordered.matrix, chosen, rules, self.found, room)
 
@@ -291,7 +298,10 @@ class _Batch:
             lists = _lists(self.places, [of_task[name] for name in names])
             verified = [name for name in names if name != "open_set"]
             found = _Points(self.ordered.values, lists, wanted, number * len(verified))
-            every = verified if wanted.every_score else []
+            if wanted.every_score:
+                every = verified
+            else:
+                every = []
             rows = [row for name in every for row in self._rows(name)]
             found.find_more(rows)
             for i, name in enumerate(names):
@@ -307,9 +317,11 @@ class _Batch:
         """Yield the attempts of each selection."""
         found, values = self.found, self.ordered.values
         mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
-        groups, failed = (kernel.COUNTED.index(name) for name in ("groups", "failed"))
+        groups = kernel.COUNTED.index("groups")
+        failed = kernel.COUNTED.index("failed")
         for k, counts in enumerate(found.counts.tolist()):
-            rows, cells = (slice(x[k], x[k + 1]) for x in (self.row_starts, self.cells))
+            rows = slice(self.row_starts[k], self.row_starts[k + 1])
+            cells = slice(self.cells[k], self.cells[k + 1])
             by_templates = {
                 name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
                 for name, at, places in (
@@ -318,9 +330,15 @@ class _Batch:
                 )
             }
             yield SelectionAttempts(
-                values, by_templates, mate[rows], other[rows], found.place[:, rows], enrolled[rows],
-                counts[groups], counts[failed],
-            )  # fmt: skip
+                values,
+                by_templates,
+                mate[rows],
+                other[rows],
+                found.place[:, rows],
+                enrolled[rows],
+                counts[groups],
+                counts[failed],
+            )
 
     def _rows(self, name: str) -> list[Rows]:
         """Return the rows of each selection, with the limits of the own subjects."""
@@ -351,7 +369,9 @@ class _Points:
         targets = [*wanted.targets.tolist(), 0.0]
         known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
         allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
-        cornered = verified if wanted.every_score else 0
+        cornered = 0
+        if wanted.every_score:
+            cornered = verified
         corners = int(self.genuine[:cornered].sum()) + cornered
         self.found = kernel.PointsFound(
             equal_error=np.full((number, 5), np.nan),
@@ -422,9 +442,9 @@ class _Points:
     def find_more(self, rows: Sequence[Rows]) -> None:
         """Find the further points of verification; `rows` has the impostor scores."""
         number = self.verified
-        genuine, impostor, defined = (
-            x[:number] for x in (self.genuine, self.impostor, self.defined)
-        )
+        genuine = self.genuine[:number]
+        impostor = self.impostor[:number]
+        defined = self.defined[:number]
         last = np.full(number, -2)
         last[defined] = self.lists.places[self.lists.genuine[:number][defined, 1] - 1]
         self.more["zero_frr"] = self._quotient(self.found.zero_frr[:number], impostor)
@@ -442,10 +462,8 @@ class _Points:
         at = np.full((number, len(self.wanted.frr_targets)), -2)
         accepted = np.zeros_like(at)
         for k in np.flatnonzero(self.defined[:number]):
-            genuine, impostor = (
-                self.lists.places[slice(*ends[k])]
-                for ends in (self.lists.genuine, self.lists.impostor)
-            )
+            genuine = self.lists.places[slice(*self.lists.genuine[k])]
+            impostor = self.lists.places[slice(*self.lists.impostor[k])]
             most = [allowed_errors(x, len(genuine)) for x in self.wanted.frr_targets.tolist()]
             strictest = len(genuine) - np.array(most)  # the genuine attempts that are accepted
             at[k] = np.where(strictest > 0, genuine[strictest - 1], -1)
@@ -461,7 +479,8 @@ class _Points:
         starts = self.found.corner_starts[: number + 1]
         place, fa, fr = self.found.corners[:, : starts[-1]]
         size = np.diff(starts)
-        far, frr = (x / np.repeat(n, size) for x, n in ((fa, impostor), (fr, genuine)))
+        far = fa / np.repeat(impostor, size)
+        frr = fr / np.repeat(genuine, size)
         shape = number, len(self.wanted.costs)
         least_cost = np.full(shape, np.nan)
         self.more |= {"eer_hull": hull_equal_errors(far, frr, starts), "min_cost": least_cost}

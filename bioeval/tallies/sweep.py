@@ -100,7 +100,10 @@ def run_jobs(
     require_callable("progress", progress)
     scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
-    run = run_sweep if swept else run_blocks
+    if swept:
+        run = run_sweep
+    else:
+        run = run_blocks
     with threads_for(scores):
         chosen = engine()
         if chosen is not None and _has_parts(reader, jobs):
@@ -185,7 +188,10 @@ class SweepWork(InBlocks):
             sweep = RowSweep(reader, jobs)
             # The sample that places the cells is taken once, not by every block.
             sample = sweep._counted(0, scores.shape[0])
-            sweep.pilot = sample if all(len(cells.counts) for cells in sample) else []
+            if all(len(cells.counts) for cells in sample):
+                sweep.pilot = sample
+            else:
+                sweep.pilot = []
             self.estimate = sweep.estimate
         verification = (job for job in jobs if job.form == "verification")
         self.depends_on = [array for job in verification for array in job.drawn]
@@ -236,7 +242,8 @@ def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
 def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
     """Return the verification jobs with single templates, and those with multi templates."""
     verification = [j for j in jobs if j.form == "verification"]
-    single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
+    single = [j for j in verification if j.templates == "single"]
+    multi = [j for j in verification if j.templates == "multi"]
     return single, multi
 
 
@@ -279,9 +286,15 @@ class RowSweep:
             self.rows = scores._base_rows(np.arange(scores.shape[0]))
         # A block that is read comes with the columns of a selection already chosen.
         columns = np.arange(scores.shape[1])
-        self.columns = scores._base_columns(columns) if in_place else columns
+        if in_place:
+            self.columns = scores._base_columns(columns)
+        else:
+            self.columns = columns
         gathered = gallery.order is not None and not self.by_blocks
-        order = self.columns[gallery.order] if gathered else self.columns
+        if gathered:
+            order = self.columns[gallery.order]
+        else:
+            order = self.columns
         self.gallery = GalleryColumns(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
@@ -298,11 +311,10 @@ class RowSweep:
         self.wanted = TaskFlags(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
-        self.thresholds = (
-            rounded_down(given[0].thresholds, self.dtype)
-            if given
-            else np.empty(0, dtype=self.dtype)
-        )
+        if given:
+            self.thresholds = rounded_down(given[0].thresholds, self.dtype)
+        else:
+            self.thresholds = np.empty(0, dtype=self.dtype)
         self.computed = GivenRows(scores)
         self.cells: list[HistogramWithThresholds | None] = [None, None]
         self.pilot: list[CellCounts] = []
@@ -333,13 +345,21 @@ class RowSweep:
         # Streamed rows are always computed in the same blocks, so that they are the same each time.
         step = reader.rows_per_block()
         if not (scores._streams or self.by_blocks):
-            values = SWEEP_VALUES if scores._in_memory and not scores.exclude else READ_VALUES
+            if scores._in_memory and not scores.exclude:
+                values = SWEEP_VALUES
+            else:
+                values = READ_VALUES
             in_place = scores._in_memory
-            most = rows_within(scores, step, in_place=True) if in_place else reader.most_rows
+            if in_place:
+                most = rows_within(scores, step, in_place=True)
+            else:
+                most = reader.most_rows
             step = max(step, min(values // n, most) // step * step)
         for low in range(first, last, step):
             high = min(low + step, last)
-            block = reader.block(low, high) if self.by_blocks else None
+            block = None
+            if self.by_blocks:
+                block = reader.block(low, high)
             if not self.count(low, high, block):
                 complete = False
                 for start in range(low, high, reader.rows_per_block()):
@@ -375,7 +395,10 @@ class RowSweep:
                 wanted, genuine = expected
                 if m * n <= KEEP_ALL:
                     self.windows[i], self.room[i] = [(-np.inf, np.inf)], 1.0
-                ends = self.pilot[i].range if self.pilot else (-np.inf, np.inf)
+                if self.pilot:
+                    ends = self.pilot[i].range
+                else:
+                    ends = (-np.inf, np.inf)
                 every = wanted.every_score
                 self.second_passes[i] = SecondPass(
                     self.windows[i],
@@ -446,9 +469,16 @@ class RowSweep:
             exact = self._gathered(*cells)
         elif not self.scores._selects_rows:
             exact = self.scores._base.of_cells(*cells)
-        self.digits = DIGITS if exact is None else 0
-        found = self._computed_mates(row, column) if exact is None else exact
-        found = -found if larger_is_closer(self.scores.kind) else found
+        if exact is None:
+            self.digits = DIGITS
+        else:
+            self.digits = 0
+        if exact is None:
+            found = self._computed_mates(row, column)
+        else:
+            found = exact
+        if larger_is_closer(self.scores.kind):
+            found = -found
         left_out = place == gallery.self_position[row]
         left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
@@ -486,7 +516,9 @@ class RowSweep:
     def _nearest(self, mates: np.ndarray) -> np.ndarray:
         """Return the least genuine score of each row that has any."""
         starts = np.cumsum(self.own_size) - self.own_size
-        return np.fmin.reduceat(mates, starts[self.own_size > 0]) if len(mates) else mates
+        if len(mates):
+            return np.fmin.reduceat(mates, starts[self.own_size > 0])
+        return mates
 
     def count(self, low: int, high: int, block: Block | None) -> bool:
         """Count rows ``low:high`` for all jobs; False if some score has no cell.
@@ -543,7 +575,10 @@ class RowSweep:
         counts = marked.tables(chunks)
         if second_pass is None:
             return VerificationTables(counts, NO_SECOND_PASS.tables(self.dtype, chunks, 0))
-        n = self.scores.shape[1] if i == 0 else len(self.gallery.starts) - 1
+        if i == 0:
+            n = self.scores.shape[1]
+        else:
+            n = len(self.gallery.starts) - 1
         room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
         moments, scale = rows * second_pass.with_moments, moment_scale(*counted.range)
         points = second_pass.tables(
@@ -570,7 +605,9 @@ class RowSweep:
         refused = np.zeros(len(rows), dtype=np.int64)
         found = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
         sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
-        return None if refused.any() else genuine
+        if refused.any():
+            return None
+        return genuine
 
     def _matrix(self, rows: np.ndarray, block: Block | None) -> Matrix:
         """Return the matrix and the rows of it to count."""
@@ -625,7 +662,9 @@ class RowSweep:
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
         """Return the arrays that the facts are written to: the first job's, or temporary ones."""
-        return facts_of_rows(jobs[0].facts, rows) if jobs else empty_facts(rows.stop - rows.start)
+        if jobs:
+            return facts_of_rows(jobs[0].facts, rows)
+        return empty_facts(rows.stop - rows.start)
 
     def _marked(self, i: int, counted: CellCounts) -> HistogramWithThresholds | None:
         """Return the marked cells of single- or multi-template tables; None if they are inexact.
@@ -635,9 +674,13 @@ class RowSweep:
         known = self.cells[i]
         grid = _around(counted, self.dtype, None if known is None else known.grid)
         if grid is None or (known is not None and known.grid == grid):
-            return None if grid is None else known
+            if grid is None:
+                return None
+            return known
         second_pass = self.second_passes[i]
-        bits = 0 if second_pass is None else NARROWER
+        bits = 0
+        if second_pass is not None:
+            bits = NARROWER
         self.cells[i] = HistogramWithThresholds.at(counted, grid, self.thresholds, bits)
         if second_pass is not None:
             second_pass.keep_cells(grid)
@@ -684,4 +727,6 @@ def _around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -
             return known
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     grid = CellGrid(cells.exponent, first, WINDOW)
-    return grid if grid.exact_in(dtype) else None
+    if grid.exact_in(dtype):
+        return grid
+    return None

@@ -63,9 +63,9 @@ class Rule:
     values: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}={','.join(f'{x:g}' for x in self.values)}" if self.values else self.name
-        )
+        if self.values:
+            return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
+        return self.name
 
     @classmethod
     def parse(cls, threshold: Any, what: str = "threshold") -> Rule:
@@ -80,7 +80,10 @@ class Rule:
         name, given = threshold, []
         if isinstance(threshold, str):
             name, equals, rest = threshold.partition("=")
-            given = rest.split(",") if equals else []
+            if equals:
+                given = rest.split(",")
+            else:
+                given = []
             if not equals and is_number(threshold):
                 name, given = "fixed", [threshold]
         elif isinstance(threshold, (tuple, list)) and threshold:
@@ -92,7 +95,10 @@ class Rule:
             name = name.strip().lower()
         if not isinstance(name, str) or name not in RULES:
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
-        read = rate_in if name in TARGETS else number_in
+        if name in TARGETS:
+            read = rate_in
+        else:
+            read = number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
         except (TypeError, ValueError, ArithmeticError):
@@ -110,7 +116,9 @@ class Rule:
             )
         if name == "fixed" and not isinstance(given[0], str):
             as_float64(what, given[0])
-        return cls("cost", (0.5, 1.0, 1.0)) if name == "hter" else cls(name, values)
+        if name == "hter":
+            return cls("cost", (0.5, 1.0, 1.0))
+        return cls(name, values)
 
     def as_distance(self, kind: str) -> Rule:
         """Return the rule with its given threshold, if any, as a distance."""
@@ -146,7 +154,9 @@ def _meant(threshold: Any) -> str:
 def _parts(text: str) -> tuple[str, str, str]:
     """Return the name of a rule, the sign after it, and its numbers, as they may be written."""
     found = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
-    return (found[1], found[2] or "", found[3]) if found else (text, "", "")
+    if found:
+        return (found[1], found[2] or "", found[3])
+    return (text, "", "")
 
 
 def _is_real(value: Any) -> bool:
@@ -169,11 +179,15 @@ def rate_in(text: str) -> float:
     """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
     number, percent, rest = text.strip().partition("%")
     if percent and not rest:
-        return float(Decimal(number) / 100) if number_in(number) else 0.0
+        if number_in(number):
+            return float(Decimal(number) / 100)
+        return 0.0
     number, slash, whole = text.partition("/")
     if slash and not number_in(whole):
         raise ValueError(f"{text!r} divides by 0")
-    return number_in(number) / number_in(whole) if slash else number_in(text)
+    if slash:
+        return number_in(number) / number_in(whole)
+    return number_in(text)
 
 
 @dataclass(frozen=True)
@@ -219,7 +233,9 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
         return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
     if rule.name == "frr":
         strictest = attempts.at_frr(rule.values[0])
-        return ChosenThreshold() if strictest is None else ChosenThreshold(strictest, True)
+        if strictest is None:
+            return ChosenThreshold()
+        return ChosenThreshold(strictest, True)
     curve = attempts.corners(wanted)
     best = cheapest(curve.fa, curve.fr, *_weights(rule, attempts))
     return ChosenThreshold(float(curve.threshold[best]), True)
@@ -234,7 +250,8 @@ def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     rejected = attempts.false_rejects(attempts.edges)
     filled = np.diff(rejected, prepend=attempts.genuine_attempts) < 0
     below = attempts.below
-    least, most = (total_cost(fa, rejected, *weights) for fa in (below[:-1], below[1:]))
+    least = total_cost(below[:-1], rejected, *weights)
+    most = total_cost(below[1:], rejected, *weights)
     none = total_cost(0, attempts.genuine_attempts, *weights)
     best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
     wanted = filled & (least <= best)

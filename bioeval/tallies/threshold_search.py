@@ -41,7 +41,9 @@ def objectives(costs: np.ndarray, weights: Sequence[float]) -> Iterator[Objectiv
     The hull is least where FAR has one of the `weights` and FRR the rest.
     """
     for scalar in OPTIMA:
-        sign = -1.0 if scalar.best == "max" else 1.0
+        sign = 1.0
+        if scalar.best == "max":
+            sign = -1.0
         assert scalar.of_rates is not None
         yield functools.partial(_signed, sign, scalar.of_rates)
     for p, miss, accept in [*costs.astype(float).tolist(), *((1 - w, 1.0, 1.0) for w in weights)]:
@@ -158,7 +160,10 @@ class Attempts:
         cls, genuine: np.ndarray, cells: CellCounts, missed: tuple[int, int] = (0, 0)
     ) -> Attempts:
         """Take impostor counts in cells; the first bin holds -inf only, and the last +inf only."""
-        inner = cells.grid.boundaries if len(cells.counts) else np.zeros(1)
+        if len(cells.counts):
+            inner = cells.grid.boundaries
+        else:
+            inner = np.zeros(1)
         edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
         before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
         counts = np.concatenate([before, cells.counts, after]).astype(np.int64)
@@ -262,7 +267,10 @@ class Attempts:
         at = np.unique(np.quantile(self.genuine, np.linspace(0, 1, 501), method="lower"))
         bins = self.bin_of(at)
         listed = len(self.accepted) > 1 and len(self.counts) == 1
-        fa = self.false_accepts(at) if listed else (self.below[bins] + self.below[bins + 1]) / 2
+        if listed:
+            fa = self.false_accepts(at)
+        else:
+            fa = (self.below[bins] + self.below[bins + 1]) / 2
         far, frr = fa / self.impostor_attempts, self.false_rejects(at) / self.genuine_attempts
         nearest = int(np.argmin(np.abs(far - frr)))
         return float(far[nearest] + frr[nearest]) / 2
@@ -274,7 +282,9 @@ class Attempts:
         """The threshold that rejects everything: -inf; NaN where some score has that very value."""
         counted = self.edges[0] == -np.inf and self.counts[0] > 0
         lowest = counted or -np.inf in (*self.genuine[:1], *self.values[:1])
-        return math.nan if lowest else -math.inf
+        if lowest:
+            return math.nan
+        return -math.inf
 
     def curve(
         self, threshold: np.ndarray, fa: np.ndarray | None = None, *, reject_all: bool = True
@@ -283,7 +293,8 @@ class Attempts:
 
         The false accepts are counted where they are not given.
         """
-        fa = self.false_accepts(threshold) if fa is None else fa
+        if fa is None:
+            fa = self.false_accepts(threshold)
         fr = self.false_rejects(threshold)
         if reject_all:
             threshold = np.append(self.reject_all, threshold)
@@ -304,7 +315,9 @@ class Attempts:
             key=lambda i: has_crossed(before + self.accepted[i + 1], self.values[i]),
         )
         near = self.values[max(0, i - 1) : i + (i < stop)]
-        first = self.genuine.searchsorted(near[0], side="right") if i else 0
+        first = 0
+        if i:
+            first = self.genuine.searchsorted(near[0], side="right")
         last = self.genuine.searchsorted(near[-1] if i < stop else self.edges[b], side="right")
         points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
         return self.curve(points, reject_all=i == 0).equal_error()
@@ -352,7 +365,9 @@ class Attempts:
         needed = attempts - allowed_errors(target, attempts)
         if needed > len(self.genuine):
             return None
-        return float(self.genuine[needed - 1]) if needed else self.reject_all
+        if needed:
+            return float(self.genuine[needed - 1])
+        return self.reject_all
 
     def far_at_frr(self, target: float) -> tuple[float, float]:
         """Return the smallest FAR with FRR at most `target`, and the strictest threshold.
@@ -364,7 +379,9 @@ class Attempts:
         if threshold is None:
             return math.nan, math.nan
         # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
-        accepted = 0 if math.isnan(threshold) else int(self.false_accepts(threshold))
+        accepted = 0
+        if not math.isnan(threshold):
+            accepted = int(self.false_accepts(threshold))
         return accepted / self.impostor_attempts, threshold
 
 

@@ -86,13 +86,17 @@ def require_values(scores: Scores, task: str) -> None:
 
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
-    return -thresholds[::-1] if larger_is_closer(kind) else thresholds
+    if larger_is_closer(kind):
+        return -thresholds[::-1]
+    return thresholds
 
 
 def to_user(values: Any, kind: str) -> Any:
     """Convert a distance to the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
-    return 0.0 - values if larger_is_closer(kind) else 0.0 + values
+    if larger_is_closer(kind):
+        return 0.0 - values
+    return 0.0 + values
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
@@ -117,11 +121,14 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
 
     Without a `count`, as many as by default.
     """
-    count = DEFAULT_COUNT if count is None else count
+    if count is None:
+        count = DEFAULT_COUNT
     if not low <= high:
         return np.empty(0)
     # Halves, whose difference is finite, only where the range is not.
-    half = 1.0 if math.isfinite(high - low) else 0.5
+    half = 0.5
+    if math.isfinite(high - low):
+        half = 1.0
     grid = np.linspace(half * low, half * high, count) / half
     grid[-1] = high
     return np.unique(grid)
@@ -135,7 +142,9 @@ def grid_over(
     `infinite` says whether -inf and +inf are scores.
     """
     if given is None:
-        exponent = cell_exponent(low, high) if low <= high else 0
+        exponent = 0
+        if low <= high:
+            exponent = cell_exponent(low, high)
         grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
     else:
         grid = linear_grid(low, high, given)

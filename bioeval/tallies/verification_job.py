@@ -73,7 +73,10 @@ class VerificationJob:
         self.reader, self.transactions = reader, attempts or ""
         self.claims: tuple[np.ndarray, np.ndarray] | None = None
         self.unenrolled_probes: tuple[np.ndarray, np.ndarray] | None = None
-        self.claims_of = "all" if claims is None else "explicit"
+        if claims is None:
+            self.claims_of = "all"
+        else:
+            self.claims_of = "explicit"
         self.skipped = 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)

@@ -73,7 +73,9 @@ class Images:
                 f"the worst pairs have no metadata column {self.column!r} of images; they have "
                 f"{', '.join(have) or 'none'}"
             )
-        return [] if missing else names
+        if missing:
+            return []
+        return names
 
     def column_of_pairs(self, dataset: xr.Dataset) -> str:
         """Return the column to show: as given, of shipped faces, or ``image`` if files exist."""
@@ -119,7 +121,9 @@ def _face(name: str) -> Image.Image | None:
     grey = image_of(name)
     if grey is None and name.startswith(SCHEME):
         raise NoImageError("bioeval has no face of this name")
-    return None if grey is None else Image.fromarray(grey)
+    if grey is None:
+        return None
+    return Image.fromarray(grey)
 
 
 def _opened(path: Path) -> Any:
@@ -149,8 +153,12 @@ def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
         both = [f"{side}_meta_{column}" for side in sides]
         if not name.startswith(start) or not all(x in dataset for x in both):
             continue
-        values = [x for one in both if dataset[one].dtype.kind in "OUT"
-                  for x in dataset[one].values.tolist()]  # fmt: skip
+        values = [
+            x
+            for one in both
+            if dataset[one].dtype.kind in "OUT"
+            for x in dataset[one].values.tolist()
+        ]
         if values:
             found[column] = [*dict.fromkeys(map(str, values))]
     return found

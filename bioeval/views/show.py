@@ -192,7 +192,9 @@ def as_text(table: Any, width: int) -> str:
     """Return a table as plain text."""
     from bioeval.views.tables.layout import plain
 
-    return str(table) if _is_lines(table) else plain(table, width)
+    if _is_lines(table):
+        return str(table)
+    return plain(table, width)
 
 
 def _is_lines(table: Any) -> bool:
@@ -203,7 +205,9 @@ def _is_lines(table: Any) -> bool:
 def pipe_width() -> int:
     """Return the width of output into a pipe: ``COLUMNS``, else `WIDTH`."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    return WIDTH
 
 
 def put(text: str) -> None:

@@ -94,7 +94,9 @@ class Averaged(NamedTuple):
         return values[~np.isnan(values)]
 
     def _value(self, name: str) -> float:
-        return float(self._at(name)) if name in self.dataset else np.nan
+        if name in self.dataset:
+            return float(self._at(name))
+        return np.nan
 
     def _at(self, name: str) -> np.ndarray:
         """Return the values of a variable at the place; selecting by xarray would load dask."""
@@ -132,10 +134,16 @@ def with_unit(label: str, scalar: Scalar) -> str:
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
-    ranks = dataset["rank"].values.tolist() if "rank" in dims else []
+    if "rank" in dims:
+        ranks = dataset["rank"].values.tolist()
+    else:
+        ranks = []
     over = next((dim for dim in TARGETS if dim in dims), "")
     if over:
-        at = {"rank": ranks[0]} if ranks else {}
+        if ranks:
+            at = {"rank": ranks[0]}
+        else:
+            at = {}
         for target in dataset[over].values.tolist():
             label = scalar.label.format(target=per_cent(target))
             yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
@@ -152,7 +160,9 @@ def unit_of(attrs: Any) -> str:
     """Return the unit of a result: folds, repeats of an experiment, or other partitions."""
     if "partitions" in attrs:
         return "partition"
-    return "repeat" if "experiment" in attrs else "fold"
+    if "experiment" in attrs:
+        return "repeat"
+    return "fold"
 
 
 #: The nodes of an evaluation, in the order in which they are shown.

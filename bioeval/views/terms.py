@@ -62,7 +62,9 @@ def _task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
     names = (f"{name}{end}" for name in ("dir", "cms") for end in ("", "_mean"))
     searches = str(dataset.attrs.get("task", "")).startswith("open-set") or _OF_SEARCHES in dataset
-    return "identification" if searches or any(x in dataset for x in names) else "verification"
+    if searches or any(x in dataset for x in names):
+        return "identification"
+    return "verification"
 
 
 class TermTranslator:
@@ -113,13 +115,18 @@ class TermTranslator:
                 parts.append(f"of identification, {said}" if parts else said)
         if not parts:
             return ""
-        who = f"in {STANDARD}, " if lecture else f"{STANDARD}; in the biometrics lecture, "
+        if lecture:
+            who = f"in {STANDARD}, "
+        else:
+            who = f"{STANDARD}; in the biometrics lecture, "
         return who + "; ".join(parts)
 
 
 def _as_begun(text: str, like: str) -> str:
     """Return a text with a capital first letter if `like` has one."""
-    return text[0].upper() + text[1:] if like[0].isupper() else text
+    if like[0].isupper():
+        return text[0].upper() + text[1:]
+    return text
 
 
 def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:
@@ -133,7 +140,8 @@ def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, 
             continue
         found[ours] = theirs
         if ours.startswith("false"):
-            one, other = (x.removesuffix(" rate") for x in (ours, theirs))
+            one = ours.removesuffix(" rate")
+            other = theirs.removesuffix(" rate")
             found |= {one: other, f"{one}s": other + ("es" if other.endswith("ch") else "s")}
     longest_first = sorted(found, key=len, reverse=True)
     text = "|".join(rf"\b{_either_case(key, key in names)}\b" for key in longest_first)

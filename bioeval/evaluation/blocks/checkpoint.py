@@ -77,14 +77,19 @@ def digests_of(scores: Scores) -> dict[str, str]:
     if scores._streams:
         source = scores._base
         metric = source.metric
-        found["metric"] = metric if isinstance(metric, str) else repr(metric)
+        if isinstance(metric, str):
+            found["metric"] = metric
+        else:
+            found["metric"] = repr(metric)
         found["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
     return found
 
 
 def digest_of_data(scores: Scores) -> str:
     """Return one digest of the scores with their labels, whatever their name or file."""
-    rows = "" if are_pairs(scores) else digest_of_rows(scores, 0, scores.shape[0])
+    rows = ""
+    if not are_pairs(scores):
+        rows = digest_of_rows(scores, 0, scores.shape[0])
     return xxhash.xxh3_128(json.dumps([digests_of(scores), rows]).encode()).hexdigest()
 
 
@@ -337,7 +342,9 @@ class Checkpoint:
         if not arrays:
             return
         path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
-        known = path.read_bytes() if path.exists() else b""
+        known = b""
+        if path.exists():
+            known = path.read_bytes()
         if not known and not any(self.folder.glob(f"{name}-*.part")):
             write_file(path, digest)
         elif known != digest:
@@ -400,7 +407,9 @@ class Pass:
         write_part(self._path(low, high), part, self._digest(low, high))
 
     def _digest(self, low: int, high: int) -> str:
-        return digest_of_rows(self.work.scores, low, high) if self.digests else ""
+        if self.digests:
+            return digest_of_rows(self.work.scores, low, high)
+        return ""
 
     def _path(self, low: int, high: int) -> Path:
         return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
@@ -438,10 +447,15 @@ def _difference(known: Any, wanted: Any, where: str = "") -> str:
         if known == wanted or (known != known and wanted != wanted):
             return ""
         short = [x if len(x) < 60 else "other ones" for x in map(str, (known, wanted))]
-        said = "differ" if short[0] == short[1] else f"{short[0]} there, {short[1]} here"
+        said = "differ"
+        if short[0] != short[1]:
+            said = f"{short[0]} there, {short[1]} here"
         return f"{where}: {said}"
     for name in {**known, **wanted}:
-        word = f"{where}, {name}" if where else _WORDS.get(name, name)
+        if where:
+            word = f"{where}, {name}"
+        else:
+            word = _WORDS.get(name, name)
         if name == where:  # the scores of an argument of that name
             word = where
         found = _difference(known.get(name, "none"), wanted.get(name, "none"), word)

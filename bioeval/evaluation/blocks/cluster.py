@@ -82,7 +82,9 @@ class ClusterExecutor:
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks as they finish, of several blocks at once if `merging`."""
         packed = pack(work, by_path=self._by_path)
-        size = FAN_IN if merging and not packed.matrices else 1
+        size = 1
+        if merging and not packed.matrices:
+            size = FAN_IN
         groups = deque(ranges[i : i + size] for i in range(0, len(ranges), size))
         left = set(ranges)
         try:
@@ -213,8 +215,10 @@ class ClusterExecutor:
         for address in sorted(self._workers.keys() - found.keys()):
             _LOG.warning(
                 "worker %s ended: its unfinished blocks are counted again by other workers; "
-                "workers left: %d", address, len(found),
-            )  # fmt: skip
+                "workers left: %d",
+                address,
+                len(found),
+            )
         self._workers = found
         if found:
             self._heard = self._looked

@@ -128,7 +128,10 @@ def engine_of_call(
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
-        systems = value if isinstance(value, Mapping) else {name: value}
+        if isinstance(value, Mapping):
+            systems = value
+        else:
+            systems = {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
         elif name not in _ASIDE and (name, value) != ("extra_thresholds", None):

@@ -40,7 +40,10 @@ class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent
 def place_in_file(values: Any) -> tuple[Any, ...] | None:
     """Return the place of an array in its file, as :func:`opened` takes it; None without a file."""
     stored = isinstance(values, StoredRows)
-    array = values.array if stored else values
+    if stored:
+        array = values.array
+    else:
+        array = values
     kind, where = type(array).__module__.partition(".")[0], None
     if type(array) in (np.ndarray, np.memmap):
         where = _place_of_memmap(array)
@@ -49,7 +52,9 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
     elif kind == "zarr" and type(getattr(array, "store", None)).__name__ in _STORES:
         where = array.store, array.path
     try:
-        how = (values.what, values.fill) if stored else None
+        how = None
+        if stored:
+            how = (values.what, values.fill)
         return where and (kind, how, _stamp(*where[:2]), *where)
     except FileMissingOnWorker:  # removed meanwhile
         return None
@@ -80,7 +85,9 @@ def opened(kind: str, how: tuple[str, bool] | None, stamp: Any, *where: Any) -> 
             array = np.asarray(np.memmap(path, np.dtype(dtype), "r", offset, shape))
     except OSError as error:  # such as one that is locked
         raise FileMissingOnWorker(str(error)) from error
-    return array if how is None else StoredRows(array, *how)
+    if how is None:
+        return array
+    return StoredRows(array, *how)
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
@@ -289,4 +296,6 @@ def count_rows(
 def merge_counts(parts: Sequence[RowRangeCounts | Exception]) -> RowRangeCounts | Exception:
     """Return the counts of some blocks, in the order of their rows, or the error of one."""
     wrong = [part for part in parts if isinstance(part, Exception)]
-    return wrong[0] if wrong else merged_parts([x for x in parts if isinstance(x, RowRangeCounts)])
+    if wrong:
+        return wrong[0]
+    return merged_parts([x for x in parts if isinstance(x, RowRangeCounts)])

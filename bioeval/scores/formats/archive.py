@@ -97,7 +97,9 @@ class Arrays:
                 f"{self.path}: {key!r} is {header.shape} {header.dtype}; expected one word of text"
             )
         word = self.read(key).reshape(-1)[0]
-        return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
+        if isinstance(word, bytes):
+            return word.decode("ascii", "replace")
+        return str(word)
 
 
 class Archive(Arrays):
@@ -211,9 +213,10 @@ def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
 def read_header(file: Any) -> Header:
     """Read the header of an array in .npy form."""
     version = npy_format.read_magic(file)
-    read = (
-        npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
-    )
+    if version == (1, 0):
+        read = npy_format.read_array_header_1_0
+    else:
+        read = npy_format.read_array_header_2_0
     shape, fortran, dtype = read(file)
     if any(isinstance(length, bool) or length < 0 for length in shape):
         raise ValueError(f"the header has the shape {shape}")
@@ -227,7 +230,9 @@ def open_array(path: Path, what: str = "a .npy matrix", as_: str = "numbers") ->
             header = read_header(file)
             size = path.stat().st_size - file.tell()
         if header.is_pickled:
-            dtype = "float" if as_ == "numbers" else "str"
+            dtype = "str"
+            if as_ == "numbers":
+                dtype = "float"
             raise DataError(
                 f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
                 f"as {as_} (numpy.asarray(x, dtype={dtype}))"
@@ -268,7 +273,9 @@ def write_npy(
             "shape": tuple(int(length) for length in shape),
         },
     )
-    rows = shape[0] if shape else 1
+    rows = 1
+    if shape:
+        rows = shape[0]
     step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
     for low in range(0, rows, step):
         block = read(low, min(rows, low + step))
@@ -290,7 +297,10 @@ class ArchiveWriter:
     def add(self, key: str, array: Any) -> None:
         """Write a whole array."""
         array = np.asarray(array)
-        rows = array if array.shape else array[None]
+        if array.shape:
+            rows = array
+        else:
+            rows = array[None]
         self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
 
     def add_rows(

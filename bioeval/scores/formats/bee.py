@@ -106,7 +106,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     )
     files = dict.fromkeys(x.path.name for x in (probe, gallery) if x and x.path.suffix == ".xml")
     if files:
-        noun = "sigsets" if len(files) > 1 else "sigset"
+        noun = "sigset"
+        if len(files) > 1:
+            noun = "sigsets"
         scores._reading = (f"subjects from the {noun} {' and '.join(files)}",)
     return scores
 
@@ -123,7 +125,9 @@ def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
     gallery, probe = (path.with_name(name) for name in names)
     if not (probe.is_file() and gallery.is_file()):
         return None, None, None
-    return (probe, None, None) if probe == gallery else (None, probe, gallery)
+    if probe == gallery:
+        return (probe, None, None)
+    return (None, probe, gallery)
 
 
 def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
@@ -169,12 +173,13 @@ def _write(scores: Scores, path: Path) -> None:
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
     """Return the bytes of the mask for a row: compared cells, and genuine ones."""
     n = scores.shape[1]
-    given = scores._read_mask(row, row + 1)[0] if scores._has_mask else None
-    genuine = (
-        scores._codes.gallery == scores._codes.probe[row]
-        if scores._labelled or given is None
-        else given == Mask.GENUINE
-    )
+    given = None
+    if scores._has_mask:
+        given = scores._read_mask(row, row + 1)[0]
+    if scores._labelled or given is None:
+        genuine = scores._codes.gallery == scores._codes.probe[row]
+    else:
+        genuine = given == Mask.GENUINE
     kept = scores.gallery_ids != scores.probe_ids[row]
     kept &= ~scores._excluded(np.full(n, row), np.arange(n))
     if given is not None:

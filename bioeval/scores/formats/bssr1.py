@@ -30,7 +30,10 @@ def _matrices(folder: Path) -> list[tuple[Path, Path]]:
     found = []
     for shipment in shipments(folder):
         sims = shipment / "sims"
-        root = folder.absolute() if folder.absolute().is_relative_to(sims.absolute()) else sims
+        if folder.absolute().is_relative_to(sims.absolute()):
+            root = folder.absolute()
+        else:
+            root = sims
         for place in (root, *sorted(root.rglob("*"))):
             if place.is_dir() and any(x.is_file() for x in place.iterdir()):
                 inside = place.absolute().relative_to(sims.absolute())
@@ -60,7 +63,8 @@ def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
                 f"{f', the first is signature {wrong[0]}' if wrong else ''}; expected elements "
                 '<signature name="..." subject_id="...">'
             )
-    names, subjects = ([x[key].strip() for x in found] for key in ("name", "subject_id"))
+    names = [x["name"].strip() for x in found]
+    subjects = [x["subject_id"].strip() for x in found]
     return names, text_array(subjects, f"{path}: subject_id")
 
 

@@ -48,7 +48,10 @@ class Cells:
         if not lines:
             raise DataError(f"{place}: has a header but no rows")
         columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
-        names = [folded(x) for x in header] if named else []
+        if named:
+            names = [folded(x) for x in header]
+        else:
+            names = []
         return cls(place, header, names, [number for number, _ in lines], columns)
 
     @property
@@ -85,7 +88,9 @@ class Cells:
 
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""
-        return SCORE_NAMES.get(self.names[column]) if self.names else None
+        if self.names:
+            return SCORE_NAMES.get(self.names[column])
+        return None
 
 
 def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:

@@ -149,7 +149,9 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 def content(path: Path) -> str:
     """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
     if path.is_dir():
-        return "a zarr store" if is_zarr(path) else "a folder"
+        if is_zarr(path):
+            return "a zarr store"
+        return "a folder"
     try:
         with open(path, "rb") as file:
             head = file.read(512)
@@ -168,7 +170,9 @@ def content(path: Path) -> str:
         return "a Python pickle (never unpickled)"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
-    return "an unknown binary file" if b"\x00" in head else "text"
+    if b"\x00" in head:
+        return "an unknown binary file"
+    return "text"
 
 
 @contextmanager
@@ -182,9 +186,16 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
     `what` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
     should be, as ``"a .npz file"``.
     """
-    where = f"{path}: {what}" if what else str(path)
-    separator = " " if what else ": "
-    advice = f"expected {expected}, write it again" if expected else "write the file again"
+    if what:
+        where = f"{path}: {what}"
+    else:
+        where = str(path)
+    separator = ": "
+    if what:
+        separator = " "
+    advice = "write the file again"
+    if expected:
+        advice = f"expected {expected}, write it again"
     try:
         yield
     except (BioevalError, ImportError, Warning):
@@ -220,7 +231,9 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
 
 def line_feeds(raw: bytes) -> bytes:
     r"""Return bytes of a text with ``\n`` in place of its line ends ``\r\n`` and ``\r``."""
-    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+    if b"\r" in raw:
+        return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return raw
 
 
 def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
@@ -320,7 +333,10 @@ def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
             ) from error
         if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
             raise
-        reason = os.strerror(error.errno) if error.errno else str(error)
+        if error.errno:
+            reason = os.strerror(error.errno)
+        else:
+            reason = str(error)
         raise OSError(error.errno, reason, str(path)) from error
 
 
@@ -581,6 +597,10 @@ def _size(source: Any) -> int | None:
     headers = getattr(source, "headers", None)
     if headers is not None:
         length = headers.get("Content-Length")
-        return int(length) if length and length.isdecimal() else None
+        if length and length.isdecimal():
+            return int(length)
+        return None
     size = getattr(source, "size", None)
-    return size if isinstance(size, int) else None
+    if isinstance(size, int):
+        return size
+    return None

@@ -97,7 +97,10 @@ class ReadOptions:
         for name in ("exclude", "average"):
             value = given[name]
             if value is not None:
-                words = [value] if isinstance(value, str) else require_list(name, value)
+                if isinstance(value, str):
+                    words = [value]
+                else:
+                    words = require_list(name, value)
                 given[name] = tuple(require_text(name, word) for word in words)
         for name in (*(x for x in given if x.endswith("_key")), *_PATTERNS):
             if given[name] is not None:
@@ -170,7 +173,9 @@ class ReadOptions:
                 )
             return given, (f"taken as {given}; the file declares {declared}",)
         kind = self.kind or cast(Kind, declared)
-        return (kind, ()) if kind else ("distance", (KIND_ASSUMED,))
+        if kind:
+            return (kind, ())
+        return ("distance", (KIND_ASSUMED,))
 
     def side_meta(self, side: str) -> dict[str, str]:
         """Return the metadata to read for the ``"probe"`` or the ``"gallery"`` side.
@@ -204,12 +209,17 @@ class ReadOptions:
         if first_index and (listed == 0).any():
             row = int(np.argmax((lists == 0).any(axis=1)))
             raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
-        return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
+        if first_index:
+            return np.where(lists >= 0, lists - first_index, lists)
+        return lists
 
 
 def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
-    found = {} if meta is None else meta
+    if meta is None:
+        found = {}
+    else:
+        found = meta
     if not isinstance(found, Mapping) or not all(
         isinstance(x, str) for pair in found.items() for x in pair
     ):
@@ -386,13 +396,17 @@ class Format:
         """Return the format with the way to write that the name of a file chooses."""
         ways = (way for way in self.otherwise if path.name.endswith(way.endings))
         way = next(ways, None)
-        return self if way is None else replace(self, write=way.write, losses=way.losses)
+        if way is None:
+            return self
+        return replace(self, write=way.write, losses=way.losses)
 
 
 def metadata_losses(scores: Scores) -> list[str]:
     """Say which metadata columns a format leaves out."""
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    what = "columns {} are" if len(names) > 1 else "column {} is"
+    what = "column {} is"
+    if len(names) > 1:
+        what = "columns {} are"
     return [f"the metadata {what.format(', '.join(names))} left out"] * bool(names)
 
 
@@ -402,7 +416,9 @@ def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
         column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
         for column in columns
     )
-    return [] if all(kept) else [f"{what} become text"]
+    if all(kept):
+        return []
+    return [f"{what} become text"]
 
 
 def is_square(scores: Scores) -> bool:

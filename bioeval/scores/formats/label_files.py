@@ -124,7 +124,9 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num}: {error}; expected CSV") from None
     if not lines:
-        held = "has a header but no rows" if columns else "holds nothing but blank lines"
+        held = "holds nothing but blank lines"
+        if columns:
+            held = "has a header but no rows"
         raise DataError(f"{path}: {held}")
     if len(columns) > 1:  # a single column without a header is called so, too
         columns.pop("", None)
@@ -179,7 +181,9 @@ def matrix_advice(path: Path) -> str:
     count, mark = first_numbers(path)
     if count < 3:
         return ""  # a list without its header, more likely
-    part = "" if mark is None else f", delimiter={mark!r}"
+    part = ""
+    if mark is not None:
+        part = f", delimiter={mark!r}"
     target = str(path.with_suffix(".npy"))
     return (
         "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
@@ -212,7 +216,9 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
         if name != key
     }
     label = text_array(table.columns[key], f"{table.path}: {key}")
-    chosen = key if len(table.columns) > 1 and key != LABEL_COLUMNS[0] else ""
+    chosen = ""
+    if len(table.columns) > 1 and key != LABEL_COLUMNS[0]:
+        chosen = key
     labels = Labels(table.path, label, columns, has_header, chosen)
     return _renamed(labels, meta, "no column", "the others are", "none")
 
@@ -495,7 +501,9 @@ def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
 def _as_utf8(raw: bytes, path: Path) -> bytes:
     """Return XML in UTF-8; expat cannot read the published lists in GB 2312."""
     head = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", raw[:400])
-    encoding = head[1].decode("ascii").lower() if head else "utf-8"
+    encoding = "utf-8"
+    if head:
+        encoding = head[1].decode("ascii").lower()
     require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
     try:
         return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding).encode("utf-8")

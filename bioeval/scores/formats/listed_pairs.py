@@ -48,7 +48,10 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     if a.given_up or b.given_up:
         return None
     roles = layout.probe == 1 and (layout.header or layout.subjects is not None)
-    shared = [name for name in b.values if name in set(a.values)] if roles else []
+    if roles:
+        shared = [name for name in b.values if name in set(a.values)]
+    else:
+        shared = []
     one_set = not (shared and all(name.isdigit() for name in shared))
     if subjects is None:
         return both_sides(a, b, one_set)
@@ -176,17 +179,17 @@ def as_matrix(
         probe, gallery = _one_set(path, probe, gallery)
     shape = (len(probe.names), len(gallery.names))
     require_memory(
-        9 * shape[0] * shape[1], f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
+        9 * shape[0] * shape[1],
+        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
         "evaluate it as a list of pairs",
-    )  # fmt: skip
+    )
     matrix = np.zeros(shape)
     mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
     cells = (probe.codes, gallery.codes)
-    truth = (
-        probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
-        if probe.subjects is not None and gallery.subjects is not None
-        else genuine
-    )
+    if probe.subjects is not None and gallery.subjects is not None:
+        truth = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
+    else:
+        truth = genuine
     if truth is None:
         raise DataError(f"{path}: does not mark genuine pairs")
     matrix[cells] = values
@@ -280,11 +283,16 @@ class _Pairs:
 
     def kept(self, column: np.ndarray) -> np.ndarray:
         """Return a column of the rows that are kept."""
-        return column if self.rows is None else column[self.rows]
+        if self.rows is None:
+            return column
+        return column[self.rows]
 
     def taking(self, choice: np.ndarray) -> _Pairs:
         """Return some of the pairs."""
-        rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
+        if self.rows is None:
+            rows = np.flatnonzero(choice)
+        else:
+            rows = self.rows[choice]
         return replace(self, rows=rows, genuine=self.genuine[choice])
 
     def where(self, numbers: Sequence[int]) -> str:
@@ -325,7 +333,9 @@ def pairs_of_columns(
         return _in_order(table, layout, options, how["kind"])
     pairs = _known(table, layout, options)
     values = pairs.kept(table.numbers[layout.score or 0])
-    who = None if pairs.subjects is None else _kept_sides(pairs, both_sides(*pairs.subjects))
+    who = None
+    if pairs.subjects is not None:
+        who = _kept_sides(pairs, both_sides(*pairs.subjects))
     fold = None
     if layout.fold is not None and options.as_ != "matrix":
         fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
@@ -343,10 +353,14 @@ def pairs_of_columns(
     notes = [*pairs.notes, *notes]
     release(values)
     if options.as_ == "matrix":
-        pairs = pairs if keep is None else pairs.taking(keep)
+        if keep is not None:
+            pairs = pairs.taking(keep)
         scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), options, how)
     else:
-        scores = listed if keep is None else listed._taking(keep)
+        if keep is None:
+            scores = listed
+        else:
+            scores = listed._taking(keep)
     scores._remarks += tuple(notes)
     scores._reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
@@ -360,7 +374,9 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
     for option in ("trials", "impostor", "subject_from", "labels", "as_"):
         if getattr(options, option) is not None:
             raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
-    known = "names its templates" if layout.templates or layout.subjects else ""
+    known = ""
+    if layout.templates or layout.subjects:
+        known = "names its templates"
     known = known or ("marks genuine pairs" if layout.genuine is not None else "")
     if known:
         raise DataError(
@@ -399,7 +415,9 @@ def _templates(pairs: _Pairs) -> CodedSides | None:
             )
         return None
     names = _kept_sides(pairs, names)
-    return None if not layout.numbers_sides and are_subjects(names, pairs.genuine) else names
+    if not layout.numbers_sides and are_subjects(names, pairs.genuine):
+        return None
+    return names
 
 
 def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
@@ -425,7 +443,9 @@ def _attacks(pairs: _Pairs) -> np.ndarray | None:
         named = ["" if no_species(word) else word for word in cells.values]
         own = np.array(named, dtype=object)[cells.codes]
         species = np.where(own == "", species, own)
-    return pairs.kept(species.astype(str)) if (species != "").any() else None
+    if (species != "").any():
+        return pairs.kept(species.astype(str))
+    return None
 
 
 def _classes(pairs: _Pairs) -> TextColumn | None:
@@ -454,7 +474,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
     if genuine is None:
         if subjects is None:
             both = _all_names(table, layout)
-            pattern = subject_pattern(both) if both else None
+            pattern = None
+            if both:
+                pattern = subject_pattern(both)
             raise DataError(
                 f"{path}: does not mark genuine pairs; give the list of trials as "
                 f"{say('trials')}, or the part of a name that is its subject as "
@@ -534,7 +556,9 @@ def _looked_up(
 def subject_in(name: str, pattern: str) -> str | None:
     """Return the part of a name that is its subject; None where the pattern does not match."""
     match = re.search(pattern, name)
-    return match[1] or None if match is not None else None
+    if match is not None:
+        return match[1] or None
+    return None
 
 
 def sessions_of(path: Path, names: Sequence[str], options: ReadOptions) -> np.ndarray:
@@ -598,8 +622,12 @@ def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[s
     sides = []
     for i, number in enumerate(layout.templates):
         column = table.text[number]
-        who = None if pairs.subjects is None else _owners(table, column, pairs.subjects[i])
-        names = [f"claim {name}" for name in column.values] if layout.claims and not i else None
+        who = None
+        if pairs.subjects is not None:
+            who = _owners(table, column, pairs.subjects[i])
+        names = None
+        if layout.claims and not i:
+            names = [f"claim {name}" for name in column.values]
         sides.append(Side(pairs.kept(column.codes), names or column.values, who))
     if layout.probe:
         sides.reverse()

@@ -28,21 +28,52 @@ from bioeval.scores.matrix import Scores
 
 #: Classes of a MATLAB array, by number.
 CLASSES = {
-    1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single",
-    8: "int8", 9: "uint8", 10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64",
-    15: "uint64", 16: "function", 17: "opaque",
-}  # fmt: skip
+    1: "cell",
+    2: "struct",
+    3: "object",
+    4: "char",
+    5: "sparse",
+    6: "double",
+    7: "single",
+    8: "int8",
+    9: "uint8",
+    10: "int16",
+    11: "uint16",
+    12: "int32",
+    13: "uint32",
+    14: "int64",
+    15: "uint64",
+    16: "function",
+    17: "opaque",
+}
 
 #: The dtype of each class of numbers.
 NUMERIC = {
-    "double": "f8", "single": "f4", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2",
-    "int32": "i4", "uint32": "u4", "int64": "i8", "uint64": "u8",
-}  # fmt: skip
+    "double": "f8",
+    "single": "f4",
+    "int8": "i1",
+    "uint8": "u1",
+    "int16": "i2",
+    "uint16": "u2",
+    "int32": "i4",
+    "uint32": "u4",
+    "int64": "i8",
+    "uint64": "u8",
+}
 
 # How values are stored, which may be narrower than their class.
 _STORED = {
-    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
-}  # fmt: skip
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _TEXT = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
 _HEAD_BYTES = 128
@@ -222,16 +253,20 @@ def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.
         raise _DamagedError(f"characters stored as type {stored}")
     encoding = _TEXT[stored]
     if encoding in ("utf-16", "utf-32"):
-        encoding += "-le" if order == "<" else "-be"
+        if order == "<":
+            encoding += "-le"
+        else:
+            encoding += "-be"
     text = data.decode(encoding)
     rows, width = variable.shape[0], math.prod(variable.shape[1:])
     if not width and rows > _PEEK:
         raise _DamagedError(f"{rows} rows without characters")
     if len(text) != rows * width:
         raise _DamagedError(f"{len(text)} characters; its shape {variable.shape} needs others")
-    lines = (
-        ("".join(text[row::rows]) for row in range(rows)) if width else ("" for _ in range(rows))
-    )
+    if width:
+        lines = ("".join(text[row::rows]) for row in range(rows))
+    else:
+        lines = ("" for _ in range(rows))
     return np.array([line.rstrip(" \x00") for line in lines], dtype=str)
 
 
@@ -282,7 +317,9 @@ class MatArchive(Arrays):
             return array.T
         array = array.reshape(shape)
         whole = array.ndim == 1 and array.dtype.kind == "f" and _whole(array)
-        return array.astype(np.int64) if whole else array
+        if whole:
+            return array.astype(np.int64)
+        return array
 
 
 def _whole(array: np.ndarray) -> bool:
@@ -312,7 +349,9 @@ def _header(variable: Variable) -> Header:
         return _text(variable.shape)
     if variable.is_logical:
         return Header(variable.shape, np.dtype(bool))
-    plain = None if variable.is_complex else NUMERIC.get(variable.kind)
+    plain = None
+    if not variable.is_complex:
+        plain = NUMERIC.get(variable.kind)
     return Header(variable.shape, np.dtype(plain or object))
 
 
@@ -342,7 +381,10 @@ class Mat73:
         import h5py
 
         for name in file[group] if group else file:
-            place = f"{group}/{name}" if group else name
+            if group:
+                place = f"{group}/{name}"
+            else:
+                place = name
             if name.startswith("#"):  # what cells and objects refer to
                 continue
             item: Any = file[place] if _within(file, place) else None
@@ -359,11 +401,9 @@ class Mat73:
         if not _within(file, name):
             link = file.get(name, getlink=True)
             other = getattr(link, "filename", None)
-            what = (
-                f"is an external link to {other!r}"
-                if other
-                else "is a link that leads nowhere, or out of this file"
-            )
+            what = "is a link that leads nowhere, or out of this file"
+            if other:
+                what = f"is an external link to {other!r}"
             self._refuse_elsewhere(name, what)
             return
         item = file[name]
@@ -385,9 +425,18 @@ class Mat73:
                     f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
                     f"{stored:,}"
                 )
-            shape = item.shape[::-1] if kind else item.shape
-            dtype = np.dtype(bool) if kind == "logical" else item.dtype
-            self.headers[name] = _text(shape) if kind == "char" else Header(shape, dtype)
+            if kind:
+                shape = item.shape[::-1]
+            else:
+                shape = item.shape
+            if kind == "logical":
+                dtype = np.dtype(bool)
+            else:
+                dtype = item.dtype
+            if kind == "char":
+                self.headers[name] = _text(shape)
+            else:
+                self.headers[name] = Header(shape, dtype)
 
     def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
         self._refused[name] = why
@@ -415,7 +464,9 @@ class Mat73:
             codes = np.ascontiguousarray(array, dtype="<u2")
             rows = (row.tobytes().decode("utf-16-le", "replace") for row in codes)
             return np.array([row.rstrip(" \x00") for row in rows], dtype=str)
-        return array.astype(bool) if kind == "logical" else array
+        if kind == "logical":
+            return array.astype(bool)
+        return array
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
@@ -437,7 +488,9 @@ def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
     for number, part in enumerate(parts, 1):
         link = file.get(f"{here}/{part}", getlink=True)
         if isinstance(link, h5py.SoftLink):
-            start = "" if link.path.startswith("/") else here
+            start = ""
+            if not link.path.startswith("/"):
+                start = here
             rest = "/".join((start, link.path, *parts[number:]))
             return links > 0 and _within(file, rest, links - 1)
         if not isinstance(link, h5py.HardLink):
@@ -454,7 +507,9 @@ def _text(shape: tuple[int, ...]) -> Header:
 def _class_of(item: Any) -> str:
     """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
     found = item.attrs.get("MATLAB_class", b"")
-    return found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
+    if isinstance(found, bytes):
+        return found.decode("ascii", "replace")
+    return str(found)
 
 
 def _recognise(found: Found) -> bool:
@@ -530,7 +585,10 @@ class _MatWriter:
         if array.dtype == np.float16:
             array = array.astype(np.float32)
         column = array.ndim == 1 and array.dtype.kind != "U"
-        self.arrays[key] = array[:, None] if column else array
+        if column:
+            self.arrays[key] = array[:, None]
+        else:
+            self.arrays[key] = array
 
     def _check_text(self, key: str, array: np.ndarray) -> None:
         if array.ndim > 1:

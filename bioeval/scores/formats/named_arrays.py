@@ -213,7 +213,9 @@ class Sides:
 
     def count(self, side: int) -> int:
         """Return the number of templates of side 0 (probe) or 1 (gallery)."""
-        return self.n if side else self.m
+        if side:
+            return self.n
+        return self.m
 
 
 @dataclass
@@ -251,7 +253,10 @@ class NamedArrays:
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
-        names = [side] if side == "gallery_labels" else [side, "labels"]
+        if side == "gallery_labels":
+            names = [side]
+        else:
+            names = [side, "labels"]
         given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
         if len(given) > 1:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
@@ -339,7 +344,9 @@ class NamedArrays:
         if sides.square:
             places = [(0, name, key if key in self.file else f"probe_{key}")]
         elif name.startswith(_PREFIXES):
-            side = 0 if name.startswith("probe_") else 1
+            side = 1
+            if name.startswith("probe_"):
+                side = 0
             places = [(side, name.removeprefix(_PREFIXES[side]), key)]
         else:
             places = [(side, name, f"{prefix}{key}") for side, prefix in enumerate(_PREFIXES)]
@@ -365,7 +372,9 @@ class NamedArrays:
         """Return labels as text; whole numbers index the array of names where there is one."""
         header = self.file.headers.get(NAMES)
         listed = header is not None and header.dtype.kind == "U" and len(header.shape) == 1
-        known = header.shape[0] if listed and header is not None else 0
+        known = 0
+        if listed and header is not None:
+            known = header.shape[0]
         if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
             return self.file.read(NAMES)[labels].tolist()
         return [str(label) for label in labels.tolist()]
@@ -394,12 +403,17 @@ class NamedArrays:
 
     def kind(self, key: str, accepted: tuple[str, ...]) -> Kind:
         """Return the kind of the scores of an array; `notes` tells where it is not stated."""
-        said = "" if "kind" not in self.file else self.file.text("kind")
+        said = ""
+        if "kind" in self.file:
+            said = self.file.text("kind")
         if said:
             require_choice(f"{self.file.path}: kind", said, accepted)
         kind, notes = self.options.kind_of(said, f"{self.file.path}: kind")
         require_choice("kind", kind, accepted)
-        self.notes = () if not said and key.casefold() in _DISTANCES else notes
+        if not said and key.casefold() in _DISTANCES:
+            self.notes = ()
+        else:
+            self.notes = notes
         return kind
 
     @property
@@ -444,7 +458,9 @@ def nothing_found(file: Arrays) -> str:
         near = [k for k in shapes if "/" not in k or "/" in key]
         per_row = [k for k in near if shapes[k].shape == (m,)]
         per_column = [k for k in near if shapes[k].shape == (n,)]
-        option = "scores_key" if per_row and (m == n or per_column) else "embeddings_key"
+        option = "embeddings_key"
+        if per_row and (m == n or per_column):
+            option = "scores_key"
         hint = f"say, for instance, {say(option, key)}"
         if option == "scores_key" and m != n:
             hint += (
@@ -489,7 +505,10 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
     elif n == m and rows:
         hint = f"say {_of_both_sides(file, rows[0])}"
     elif n is None or n == m:
-        hint = f"say {say('labels_key', rows[0])}" if rows else f"give {say('labels')} a CSV"
+        if rows:
+            hint = f"say {say('labels_key', rows[0])}"
+        else:
+            hint = f"give {say('labels')} a CSV"
     elif rows and columns:
         hint = f"say {say('probe_labels_key', rows[0])} and {say('gallery_labels_key', columns[0])}"
     else:

@@ -76,10 +76,14 @@ def matrix_labels(
             f"{say('probe_labels' if probe else 'gallery_labels')}"
         )
     if bool(probe) != bool(gallery):
-        missing = "gallery_labels" if probe else "probe_labels"
+        missing = "probe_labels"
+        if probe:
+            missing = "gallery_labels"
         raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
     if not (square or probe):
-        both, one, other = (sibling(path, f"{x}.csv") for x in ("labels", "probe", "gallery"))
+        both = sibling(path, f"{'labels'}.csv")
+        one = sibling(path, f"{'probe'}.csv")
+        other = sibling(path, f"{'gallery'}.csv")
         found = [x for x in (both, one, other) if x.exists()]
         if said:
             found = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
@@ -154,7 +158,10 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
                 f"it, or {say(option)}"
             )
-    meta = options.meta if option == "labels" else options.side_meta(option.partition("_")[0])
+    if option == "labels":
+        meta = options.meta
+    else:
+        meta = options.side_meta(option.partition("_")[0])
     labels = read_side(place, options, meta)
     labels.expect(count, "rows")
     return labels
@@ -165,7 +172,9 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     listed = read_media(options.labels or Path())
     count = len(listed.templates)
     if values.shape != (count, count):
-        features = f"; features need {say('metric')}" if values.shape[0] != values.shape[1] else ""
+        features = ""
+        if values.shape[0] != values.shape[1]:
+            features = f"; features need {say('metric')}"
         raise DataError(
             f"{path}: has shape {values.shape}, and {options.labels} names {count:,} "
             "templates; expected a row and a column for each, in the order in which they are first "
@@ -360,7 +369,10 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
         said = read_settings(path)
     probe, gallery = matrix_labels(path, options, said, m, n)
     mask = sibling(path, "mask.npy")
-    masked = "mask" in said.get("files", []) if said else mask.exists()
+    if said:
+        masked = "mask" in said.get("files", [])
+    else:
+        masked = mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
         if word in said:
             require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
@@ -454,7 +466,8 @@ def _write(scores: Scores, path: Path) -> None:
     sides = {"labels" if square else "probe": (scores.probe_labels, scores.probe_meta)}
     if not square:
         sides["gallery"] = scores.gallery_labels, scores.gallery_meta
-    sides = sides if scores._labelled else {}
+    if not scores._labelled:
+        sides = {}
     about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
     about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
     if scores.exclude:
@@ -475,9 +488,15 @@ def _write(scores: Scores, path: Path) -> None:
 
 def _losses(scores: Scores) -> list[str]:
     if are_pairs(scores):
-        columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
+        if scores.pair_subjects is None:
+            columns = []
+        else:
+            columns = [scores.pair_subjects]
     else:
-        columns = [scores.probe_labels, scores.gallery_labels] if scores._labelled else []
+        if scores._labelled:
+            columns = [scores.probe_labels, scores.gallery_labels]
+        else:
+            columns = []
         columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
     return text_losses(columns, "labels and metadata")
 

@@ -100,8 +100,15 @@ def _read_named(named: NamedArrays) -> Scores:
 
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
     file = named.file
-    named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key",
-                 "average", *_of_lists(named))  # fmt: skip
+    named.refuse(
+        "scores",
+        "metric",
+        "gallery_embeddings_key",
+        "gallery_embeddings",
+        "genuine_key",
+        "average",
+        *_of_lists(named),
+    )
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
@@ -291,12 +298,17 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 def _of_lists(named: NamedArrays) -> tuple[str, ...]:
     """Return the options that apply to lists of pairs alone."""
-    return () if named.options.lists_pairs else ("keep", "unordered")
+    if named.options.lists_pairs:
+        return ()
+    return ("keep", "unordered")
 
 
 def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
-    other = found.b if sides.square else found.b + sides.m
+    if sides.square:
+        other = found.b
+    else:
+        other = found.b + sides.m
     codes = (column.astype(np.int32) for column in (found.a, other))
     pairs._templates = CodedSides(range(sides.m + sides.n), *codes)
     rules = ListRules.parse(named.options.keep, named.options.unordered)
@@ -386,8 +398,12 @@ def _read_pairs(
 def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
     """Return the fold of each pair from ``fold`` or the third of four columns; else None."""
     if array.dtype.names:
-        return array["fold"] if "fold" in array.dtype.names else None
-    return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
+        if "fold" in array.dtype.names:
+            return array["fold"]
+        return None
+    if array.ndim == 2 and array.shape[1] == 4:
+        return array[:, 2]
+    return None
 
 
 # ---------------------------------------------------------------- embeddings
@@ -417,7 +433,10 @@ def _read_embeddings(named: NamedArrays) -> Scores:
                 f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
     m = file.headers[key].shape[0]
-    n = file.headers[other].shape[0] if other else m
+    if other:
+        n = file.headers[other].shape[0]
+    else:
+        n = m
     gallery = None
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
@@ -430,7 +449,9 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     metric = named.word("metric", "cosine", METRICS)
     mask = named.key("mask_key", "mask")
     left = as_embeddings(file.read(key), f"{file.path}: {key}")
-    right = as_embeddings(file.read(other), f"{file.path}: {other}") if other else None
+    right = None
+    if other:
+        right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
         return Scores.from_embeddings(
             left,

@@ -102,7 +102,9 @@ def _truths(shape: Shape) -> list[int]:
 def _score_column(shape: Shape, numbers: list[int]) -> int | None:
     """Return the column of numbers that holds the scores; raise where several could."""
     if len(numbers) < 2:
-        return numbers[0] if numbers else None
+        if numbers:
+            return numbers[0]
+        return None
     rows = _rows(shape)
     broken = [i for i in numbers if any(_fraction(row[i]) for row in rows)]
     if len(broken) == 1:
@@ -154,11 +156,15 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
                 f"each be the column of {option.removesuffix('_key')}; "
                 f"say {say(option, several[0])}"
             )
-        return None if key else next((places[name] for name in names if name in places), None)
+        if key:
+            return None
+        return next((places[name] for name in names if name in places), None)
 
     def sides(names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, int] | None:
         a, b = (column(None, side) for side in names)
-        return None if a is None or b is None else (a, b)
+        if a is None or b is None:
+            return None
+        return (a, b)
 
     score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
     first = sides(TEMPLATE_NAMES) or sides(SUBJECT_NAMES)
@@ -235,7 +241,10 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if not words and len(truths) > 1:
         so = "could mark genuine pairs"
         raise two_readings(shape, [i + 1 for i in truths], "only 0 and 1", so)
-    genuine = words[0] if words else truths[0]
+    if words:
+        genuine = words[0]
+    else:
+        genuine = truths[0]
     score = _score_column(shape, [i for i in numbers if i != genuine])
     if shape.mark == "," and shape.columns == 2 and not words:
         cells = [row[i] for row in _rows(shape) for i in range(2)]
@@ -389,7 +398,9 @@ def misspelt(names: Sequence[str]) -> str:
         return ""
     there = set(map(folded, names))
     for name in names:
-        near = "" if folded(name) in COLUMN_NAMES else nearest_name(name, COLUMN_NAMES - there)
+        near = ""
+        if folded(name) not in COLUMN_NAMES:
+            near = nearest_name(name, COLUMN_NAMES - there)
         if near:
             return f". The column {name!r} is not known.{near}"
     return ""

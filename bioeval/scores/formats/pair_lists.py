@@ -68,7 +68,9 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     subject b.
     """
     # The name of the column declares what the scores are.
-    score = "score" if scores.kind == "order" else scores.kind
+    score = "score"
+    if scores.kind != "order":
+        score = scores.kind
     if are_pairs(scores):
         columns: dict[str, Any] = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
@@ -83,7 +85,9 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             yield known | {name: called[codes[some]].tolist() for name, codes in sides.items()}
         return
     names = [score, "genuine", *(("subject_a", "subject_b") if scores._labelled else ())]
-    gallery = _words(scores.gallery_labels) if scores._labelled else None
+    gallery = None
+    if scores._labelled:
+        gallery = _words(scores.gallery_labels)
     block: dict[str, list[Any]] = {name: [] for name in names}
     for row, kept, values, genuine in _attempts(scores):
         found = [values.tolist(), genuine.astype(int).tolist()]
@@ -115,13 +119,17 @@ def write_text(scores: Scores, path: Path) -> None:
     with replacing(path) as part:
         _check(scores, path)
         with text_to_write(part, path) as file:
-            mark = "," if ".csv" in path.suffixes[-2:] else "\t"
+            mark = "\t"
+            if ".csv" in path.suffixes[-2:]:
+                mark = ","
             writer = csv.writer(file, delimiter=mark, lineterminator="\n")
             for number, block in enumerate(_blocks(scores)):
                 if not number:
                     writer.writerow(block)
-                cells = ([as_cell(x) if isinstance(x, str) else x for x in column]
-                         for column in block.values())  # fmt: skip
+                cells = (
+                    [as_cell(x) if isinstance(x, str) else x for x in column]
+                    for column in block.values()
+                )
                 writer.writerows(zip(*cells, strict=True))
 
 
@@ -169,7 +177,9 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
     for low in range(0, m, step):
         high = min(m, low + step)
         block = scores._read_rows(low, high)
-        mask = scores._read_mask(low, high) if scores._has_mask else None
+        mask = None
+        if scores._has_mask:
+            mask = scores._read_mask(low, high)
         for row in range(low, high):
             kept = scores.gallery_ids != scores.probe_ids[row]
             kept &= ~scores._excluded(np.full(n, row), places)
@@ -191,7 +201,10 @@ def pair_losses(scores: Scores) -> list[str]:
             known["names of templates"] = np.array(scores._templates.values, dtype=object)
         lost = [x for k, v in known.items() if v is not None for x in text_losses([v], k)]
     else:
-        sides = [scores.probe_labels, scores.gallery_labels] if scores._labelled else []
+        if scores._labelled:
+            sides = [scores.probe_labels, scores.gallery_labels]
+        else:
+            sides = []
         lost = text_losses(sides, "labels")
         lost.append("the matrix becomes a list of pairs, for verification alone")
         lost += metadata_losses(scores)
@@ -220,7 +233,9 @@ def _recognise(found: Found) -> bool:
     listed: object = options.scores_key or options.trials or options.subject_from
     labels = options.labels
     listed = listed or (labels and labels.is_file() and lists_templates(labels))
-    advice = "" if listed else matrix_advice(found.path)
+    advice = ""
+    if not listed:
+        advice = matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:
         raise DataError(f"{found.path}: {advice}")
@@ -355,9 +370,11 @@ def _two_files(
     def where(rows: Sequence[int]) -> str:
         of_first = (row < len(values) for row in rows)
         return " and ".join(
-            f"line {genuine.line(row)}" if mine else f"line {impostor.line(row - len(values))} of "
-            f"{other.name}" for row, mine in zip(rows, of_first, strict=True)
-        )  # fmt: skip
+            f"line {genuine.line(row)}"
+            if mine
+            else f"line {impostor.line(row - len(values))} of {other.name}"
+            for row, mine in zip(rows, of_first, strict=True)
+        )
 
     flags = np.repeat([True, False], [len(values), len(others)])
     both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)

@@ -67,7 +67,10 @@ def read(path: Any, options: ReadOptions) -> Scores:
             return stores.read_remote(path, options)
         path = copied(path)
     place = existing_file(path)
-    form = _by_word(options.format_) if options.format_ is not None else recognise(place, options)
+    if options.format_ is not None:
+        form = _by_word(options.format_)
+    else:
+        form = recognise(place, options)
     try:
         options.allow(form.expected, form.options)
         with _unchanged(form, place), guarded(place, expected=form.expected):
@@ -77,7 +80,9 @@ def read(path: Any, options: ReadOptions) -> Scores:
             if not scores._streams:
                 raise DataError(f"{place}: holds no embeddings that could be kept")
             scores._keep_embeddings = True
-        return scores.excluding(*options.exclude) if options.exclude else scores
+        if options.exclude:
+            return scores.excluding(*options.exclude)
+        return scores
     except DataError as error:
         if printable(str(place)) in str(error):
             raise
@@ -141,7 +146,9 @@ def _by_word(word: str) -> Format:
 def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option of a second file: a mask, labels, pairs, impostor scores or trials."""
     if bee.is_bee(existing_file(path)):
-        return "labels" if second.suffix.lower() == ".xml" else "mask"
+        if second.suffix.lower() == ".xml":
+            return "labels"
+        return "mask"
     if lists_lfw_pairs(second):
         return "pairs"
     if lists_templates(second):
@@ -151,7 +158,9 @@ def role_of_second_file(path: Path, second: Path) -> str:
     if not Found(path, content(path), ReadOptions()).is_text:
         return "trials"
     alone = all(shape_of(file).columns == 1 for file in (path, second))
-    return "impostor" if alone else "trials"
+    if alone:
+        return "impostor"
+    return "trials"
 
 
 def written_formats() -> list[Format]:

@@ -93,7 +93,9 @@ class _Store(Arrays):
         with guarded(self.path, f"the array {key!r}"):
             array = self._read(key)
             require_text(array)
-        return np.ascontiguousarray(array.T) if key in self._transposed else array
+        if key in self._transposed:
+            return np.ascontiguousarray(array.T)
+        return array
 
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
@@ -149,7 +151,9 @@ class Hdf5Arrays(_Store):
             super().__init__(path, self._file.attrs, fill)
         self.elsewhere = self._plain.elsewhere
         for name, header in self._plain.headers.items():
-            item = None if name in self.elsewhere else self._file[name]
+            item = None
+            if name not in self.elsewhere:
+                item = self._file[name]
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
             if isinstance(item, h5py.Dataset):
@@ -171,7 +175,9 @@ class Hdf5Arrays(_Store):
             if not self.fill:
                 require_chunks(self._file[key], self._said(key))
             values = np.asarray(self._file[key].asstr()[()])
-            return values.astype(str) if values.dtype.hasobject else values
+            if values.dtype.hasobject:
+                return values.astype(str)
+            return values
         return self._plain.read(key)
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
@@ -292,7 +298,10 @@ def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> 
         found = zarr.open(address or str(path), mode="r")
     fill = options.missing_chunks == "fill"
     if isinstance(found, zarr.Array):
-        stored = StoredRows(found, f"{path}", fill) if len(found.shape) == 2 else found
+        if len(found.shape) == 2:
+            stored = StoredRows(found, f"{path}", fill)
+        else:
+            stored = found
         return read_bare(path, stored, replace(options, missing_chunks=None))
     return _read_store(ZarrArrays(path, found, fill), options)
 
@@ -305,7 +314,9 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
         scores = _read_zarr(path, options, address)._within(options.memory_limit)
     except ImportError as error:  # of the store, which fsspec names
         raise DataError(f"{path}: cannot be read ({error})") from None
-    return scores.excluding(*options.exclude) if options.exclude else scores
+    if options.exclude:
+        return scores.excluding(*options.exclude)
+    return scores
 
 
 class _Hdf5File(io.FileIO):
@@ -358,8 +369,13 @@ class _Hdf5File(io.FileIO):
 
     def truncate(self, size: int | None = None) -> int:
         """Set the length, unless an error has left less."""
-        self._end = self._place if size is None else size
-        return self._end if self.error else super().truncate(self._end)
+        if size is None:
+            self._end = self._place
+        else:
+            self._end = size
+        if self.error:
+            return self._end
+        return super().truncate(self._end)
 
 
 class _Hdf5Writer:

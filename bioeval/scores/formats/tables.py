@@ -116,7 +116,9 @@ class ArrowTable:
             if self._is_stream:  # which is read once
                 self._source.seek(0)
                 self._file = self._arrow.ipc.open_stream(self._source)
-            groups = 0 if self._is_stream else self._file.num_record_batches
+            groups = 0
+            if not self._is_stream:
+                groups = self._file.num_record_batches
             read = map(self._batch, range(groups))
             if self._is_stream:
                 read = iter(lambda: self._batch(None), None)
@@ -129,7 +131,9 @@ class ArrowTable:
 
     def _batch(self, number: int | None) -> Any:
         try:
-            return next(self._file, None) if number is None else self._file.get_batch(number)
+            if number is None:
+                return next(self._file, None)
+            return self._file.get_batch(number)
         except MemoryError:  # of a damaged file, more likely: batches are written small
             raise ValueError("a batch claims more bytes than there is memory for") from None
 
@@ -203,7 +207,10 @@ class ParquetRows:
         sizes: list[int] = []
         for rows in filter(None, groups):
             large = rows > self._most
-            sizes += [min(step, rows - at) for at in range(0, rows, step)] if large else [rows]
+            if large:
+                sizes += [min(step, rows - at) for at in range(0, rows, step)]
+            else:
+                sizes += [rows]
         self.shape, self.chunks = (sum(sizes), len(fields)), (tuple(sizes), (len(fields),))
         #: About what is held of the file, however few rows are read.
         self.held_bytes = _POOL + (_OF_CHUNK * len(groups) + _OF_COLUMN) * len(self.all_names)
@@ -403,7 +410,8 @@ def _read_table(
             for i, column in columns.items():
                 _append(column, piece[i])
             rows = np.column_stack(values)
-            cells = GrowingColumn(rows.dtype) if cells is None else cells
+            if cells is None:
+                cells = GrowingColumn(rows.dtype)
             cells.append(rows.reshape(-1))
         if cells is None:
             raise DataError(f"{path}: has no rows")
@@ -427,7 +435,10 @@ def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
 
 
 def _is_text(cells: Any) -> bool:
-    values = cells.values if isinstance(cells, Distinct) else np.asarray(cells).tolist()
+    if isinstance(cells, Distinct):
+        values = cells.values
+    else:
+        values = np.asarray(cells).tolist()
     return all(isinstance(value, str) for value in values)
 
 
@@ -443,7 +454,8 @@ def _columns(
     numbers: GrowingColumn | None = None
     for values, *words in pieces([score, *text]):
         found = _floats(values, layout.names[score], path, len(numbers or ()))
-        numbers = GrowingColumn(found.dtype) if numbers is None else numbers
+        if numbers is None:
+            numbers = GrowingColumn(found.dtype)
         numbers.append(found)
         for column, cells in zip(text.values(), words, strict=True):
             _append(column, cells)
@@ -501,7 +513,9 @@ def _words(values: Any) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind == "O":
         array = np.array([str(value) for value in array], dtype=object)
-    return array if array.dtype.kind == "O" else array.astype(str).astype(object)
+    if array.dtype.kind == "O":
+        return array
+    return array.astype(str).astype(object)
 
 
 def read_table_object(table: Any, options: ReadOptions) -> Scores:
@@ -534,7 +548,10 @@ def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: Read
     (labels, meta), (others, _) = sides
     read_otherwise = options.subject_from or options.labels or options.as_ == "pairs"
     if options.kind is None or read_otherwise:
-        names = ["label", *labels] if others is None else ["probe", *others]
+        if others is None:
+            names = ["label", *labels]
+        else:
+            names = ["probe", *others]
         values, words = np.asarray(table), [str(x) for x in names]
         return wide_scores(Path("the table"), labels, words, values, options, meta)
     options.allow("a matrix as a table", ("kind", "nan", "as_"))

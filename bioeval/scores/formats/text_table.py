@@ -68,7 +68,10 @@ class _Watched(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
-        self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
+        if end >= 0:
+            self._line = len(piece) - end - 1
+        else:
+            self._line = self._line + len(piece)
         if self._line > _LONGEST_LINE:
             raise DataError(
                 f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
@@ -81,7 +84,10 @@ class _Watched(io.RawIOBase):
     def _piece(self, size: int) -> bytes:
         """Read some bytes; a line feed goes with the carriage return that was read before it."""
         while raw := self._file.read(size):
-            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
+            if self._returned and raw[:1] == b"\n":
+                piece = raw[1:]
+            else:
+                piece = raw
             self._returned = raw.endswith(b"\r")
             if piece:
                 return line_feeds(piece)
@@ -197,7 +203,9 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
     kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
     if not kept:
-        what = " and comments" if comments else ""
+        what = ""
+        if comments:
+            what = " and comments"
         raise DataError(f"{path}: holds nothing but blank lines{what}")
     skipped = written[len(comments)]
     mark = next((mark for mark in ";\t," if mark in kept[0]), " ")
@@ -215,11 +223,10 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
             f"{MOST_COLUMNS:,} (a matrix of scores is read from .npy or .npz)"
         )
-    single = (
-        all(line == " ".join(line.split()) for line in kept)
-        if mark == " "
-        else not any(mark + " " in line or '"' in line for line in kept)
-    )
+    if mark == " ":
+        single = all(line == " ".join(line.split()) for line in kept)
+    else:
+        single = not any(mark + " " in line or '"' in line for line in kept)
     return Shape(path, mark, rows, skipped, single, len(comments), commented)
 
 
@@ -300,7 +307,9 @@ class Columns:
     @property
     def noun(self) -> str:
         """The name of a row in messages."""
-        return "row" if self.first_line is None else "line"
+        if self.first_line is None:
+            return "row"
+        return "line"
 
     def at(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
@@ -455,8 +464,14 @@ def _pieces(
     version = tuple(map(int, pd.__version__.split(".")[:2]))
     exact: dict[str, Any] = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
-    plain = _plain(shape) if numbers else set()
-    fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits}) if numbers else plain
+    if numbers:
+        plain = _plain(shape)
+    else:
+        plain = set()
+    if numbers:
+        fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits})
+    else:
+        fast = plain
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)

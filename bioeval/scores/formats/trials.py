@@ -93,11 +93,10 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     trials = read_columns(shape, layout.header, words, {})
     chosen = _columns_of_keys(table, keys, trials, others)
     listed = layout.genuine is not None
-    flags = (
-        truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
-        if layout.genuine is not None
-        else np.ones(len(trials.text[others[0]].codes), dtype=bool)
-    )
+    if layout.genuine is not None:
+        flags = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
+    else:
+        flags = np.ones(len(trials.text[others[0]].codes), dtype=bool)
     wanted, known = _numbers(table, keys, trials, chosen)
     if once:
         doubles = pd.Series(wanted).duplicated().to_numpy()
@@ -389,7 +388,10 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
         raise DataError(f"{place}: is {found}; expected text, a list of pairs in LFW's form")
     rows = [(i, line.split()) for i, line in enumerate(decoded_lines(place), 1)]
     rows = [(i, words) for i, words in rows if words]
-    head = rows[0][1] if rows else []
+    if rows:
+        head = rows[0][1]
+    else:
+        head = []
     if len(head) not in (1, 2) or not all(_is_digits(word) for word in head):
         raise DataError(
             f"{place}: the first line is {' '.join(head)!r}; expected the number of folds and of "
@@ -405,13 +407,23 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     images = []
     same = np.arange(len(pairs)) // each % 2 == 0
     for genuine, (line, words) in zip(same.tolist(), pairs, strict=True):
-        numbers = (words[1:3] if genuine else words[1::2]) if len(words) > 2 else []
+        if len(words) > 2:
+            numbers = words[1:3] if genuine else words[1::2]
+        else:
+            numbers = []
         if len(words) != (3 if genuine else 4) or not all(_is_digits(word) for word in numbers):
-            form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+            form = "'name i other j'"
+            if genuine:
+                form = "'name i j', two images of one subject"
             raise DataError(f"{place}: line {line} is {' '.join(words)!r}; expected {form}")
-        other = words[0] if genuine else words[2]
+        if genuine:
+            other = words[0]
+        else:
+            other = words[2]
         if (words[0] == other) != genuine or (genuine and numbers[0] == numbers[1]):
-            what = "one image with itself" if genuine else "images of one subject as impostors"
+            what = "images of one subject as impostors"
+            if genuine:
+                what = "one image with itself"
             raise DataError(f"{place}: line {line} compares {what}: {' '.join(words)!r}")
         images.append(((words[0], int(numbers[0])), (other, int(numbers[1]))))
     fold = np.repeat(np.arange(folds), 2 * each)

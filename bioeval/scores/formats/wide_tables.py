@@ -131,7 +131,9 @@ def wide_scores(
         first = slice(EXAMPLES)
         scores._reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
     if meta:
-        noun = "columns" if len(meta) > 1 else "column"
+        noun = "column"
+        if len(meta) > 1:
+            noun = "columns"
         scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
     if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
         number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
@@ -242,10 +244,8 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
     if scores._has_mask or scores.exclude or not scores._labelled:
         raise DataError(f"{path}: a table has no mask and no metadata to exclude by; save .npz")
     square = is_square(scores)
-    rows, columns = (
-        np.array([str(x) for x in side.tolist()], dtype=object)
-        for side in (scores.probe_labels, scores.gallery_labels)
-    )
+    rows = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
+    columns = np.array([str(x) for x in scores.gallery_labels.tolist()], dtype=object)
     if not square and (
         np.array_equal(rows, columns) or np.isin(scores.probe_ids, scores.gallery_ids).any()
     ):
@@ -274,7 +274,9 @@ def write_wide_text(scores: Scores, path: Path) -> None:
     """Write a table as text, separated by commas or tabs."""
     names, rows = _columns(scores, path, MOST_COLUMNS)
     with replacing(path) as part, text_to_write(part, path) as file:
-        mark = "," if ".csv" in path.suffixes[-2:] else "\t"
+        mark = "\t"
+        if ".csv" in path.suffixes[-2:]:
+            mark = ","
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
         writer.writerow(map(as_cell, names))
         for which, block in _blocks(scores):

@@ -90,7 +90,9 @@ class GaussianScores:
 
     @property
     def _sign(self) -> float:
-        return 1.0 if self.kind == "distance" else -1.0
+        if self.kind == "distance":
+            return 1.0
+        return -1.0
 
     @property
     def shift(self) -> float:
@@ -185,7 +187,10 @@ class GaussianScores:
         require_choice("rank_unit", rank_unit, ("template", "subject"))
         others = require_integer("subjects", subjects, low=1) - 1
         group = require_integer("templates", templates, low=1)
-        best_of = group if mates is None else require_integer("mates", mates, low=1)
+        if mates is None:
+            best_of = group
+        else:
+            best_of = require_integer("mates", mates, low=1)
         candidates, within = (others * group, 1) if rank_unit == "template" else (others, group)
         ranks = np.asarray(rank)
         if ranks.dtype.kind not in "iu" or (ranks < 1).any():
@@ -226,7 +231,9 @@ def _any_within(z: Any, count: int) -> np.ndarray:
     z = np.asarray(z, dtype=np.float64)
     if count == 0:
         return np.zeros_like(z)
-    return ndtr(z) if count == 1 else -np.expm1(count * log_ndtr(-z))
+    if count == 1:
+        return ndtr(z)
+    return -np.expm1(count * log_ndtr(-z))
 
 
 @dataclass(frozen=True)

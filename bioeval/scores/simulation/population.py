@@ -309,7 +309,10 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
 def _unenrolled(value: Any, subjects: int) -> int:
     if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
         return max(1, round(float(value) * subjects))
-    whole = int(value) if isinstance(value, float) and value == 0.0 else value
+    if isinstance(value, float) and value == 0.0:
+        whole = int(value)
+    else:
+        whole = value
     try:
         return require_integer("unenrolled", whole, low=0)
     except DataError:

@@ -118,7 +118,10 @@ class AttackRows:
         square = scores.probe_ids is scores.gallery_ids
         number = len(self.target)
         labels = np.concatenate([scores.probe_labels, self.target + 1])
-        columns = labels if square else scores.gallery_labels
+        if square:
+            columns = labels
+        else:
+            columns = scores.gallery_labels
         values = np.empty((m + number, len(columns)), dtype=np.float32)
         values[:m, :n] = scores.values
         stream = Stream(self.seed, _ATTACK_SCORES)
@@ -126,13 +129,23 @@ class AttackRows:
         s, own = self.strength[:, None], labels[m:, None] == columns
         target = drawn * (1 + s * (truth.genuine_sd - 1)) - s * truth.shift
         distances = np.where(own, target, drawn)
-        values[m:] = distances if truth.kind == "distance" else -distances
-        values[:m, n:] = values[m:, :m].T if square else 0
+        if truth.kind == "distance":
+            values[m:] = distances
+        else:
+            values[m:] = -distances
+        if square:
+            values[:m, n:] = values[m:, :m].T
+        else:
+            values[:m, n:] = 0
         return Scores(
-            values, labels, None if square else columns, kind=truth.kind,
+            values,
+            labels,
+            None if square else columns,
+            kind=truth.kind,
             probe_meta=self.meta(scores.probe_meta, m),
-            gallery_meta=None if square else scores.gallery_meta, name="simulated",
-        )  # fmt: skip
+            gallery_meta=None if square else scores.gallery_meta,
+            name="simulated",
+        )
 
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
@@ -301,7 +314,10 @@ def simulate(
         raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
     random_state = seed_sequence(random_state)
     if attacks is not None:
-        each = PRESENTATIONS if presentations is None else presentations
+        if presentations is None:
+            each = PRESENTATIONS
+        else:
+            each = presentations
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
@@ -316,7 +332,9 @@ def simulate(
         ]
         truth = GaussianScores(**given, kind=kind)
         found = _gaussian_scores(design, truth, offsets)
-        return found if rows is None else rows.of_scores(found, truth)
+        if rows is None:
+            return found
+        return rows.of_scores(found, truth)
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
@@ -397,13 +415,20 @@ session_sd, cameras, camera_sd, random_state
 def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> float:
     if number is None and sd is not None:
         raise DataError(f"{name} is {sd!r} without {of}; expected both or neither")
-    return 0.0 if number is None else 0.3 if sd is None else sd
+    if number is None:
+        return 0.0
+    if sd is None:
+        return 0.3
+    return sd
 
 
 def _gaussian_scores(design: Design, truth: GaussianScores, offsets: list[np.ndarray]) -> Scores:
     """Draw scores; the offsets are those of goats, wolves and lambs, by person."""
     goat, wolf, lamb = offsets
-    rows = design.gallery if design.probes is None else design.probes
+    if design.probes is None:
+        rows = design.gallery
+    else:
+        rows = design.probes
     columns = design.gallery
     size = f"{len(rows):,} x {len(columns):,} scores"
     require_memory(4 * len(rows) * len(columns), size, FEWER)
@@ -417,7 +442,10 @@ def _gaussian_scores(design: Design, truth: GaussianScores, offsets: list[np.nda
         distances[genuine] = distances[genuine] * truth.genuine_sd - truth.shift
         distances += np.where(genuine, goat[who], -wolf[who] - lamb[columns.person])
         # Of the same draws, a similarity is the negative distance.
-        values[low : low + step] = distances if truth.kind == "distance" else -distances
+        if truth.kind == "distance":
+            values[low : low + step] = distances
+        else:
+            values[low : low + step] = -distances
     square = design.probes is None
     return Scores(
         values,

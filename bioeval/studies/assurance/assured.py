@@ -167,14 +167,12 @@ class Assured:
         """Return what can be promised, ready to copy."""
         if self.reason:
             return f"No threshold can be promised: {self.reason}."
-        paid = (
-            ""
-            if math.isnan(price)
-            else (
+        paid = ""
+        if not math.isnan(price):
+            paid = (
                 f"; this raises FRR by {100 * price:.1f} percentage points over the threshold "
                 "without assurance"
             )
-        )
         install = f"Install {threshold_to_install(threshold, kind)}."
         if not math.isfinite(threshold):
             install = f"Accept nothing (threshold {threshold})."
@@ -227,7 +225,8 @@ def assured_threshold(
 
     Of verification, whose `attempts` are options of :class:`PairShares`, or of other `shares`.
     """
-    shares = PairShares(scores, target, **attempts) if shares is None else shares
+    if shares is None:
+        shares = PairShares(scores, target, **attempts)
     found = _loosest_kept(shares, target, confidence, assurance, interval)
     if not found.reason:
         found.remarks = _remarks(scores, found)
@@ -241,7 +240,10 @@ def _loosest_kept(
     independent = shares_for_guarantee(target, confidence)
     found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
     found.over, found.event = shares.over, shares.event
-    found.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
+    if assurance == "guaranteed":
+        found.rule = "guaranteed"
+    else:
+        found.rule = "estimated"
     if shares.fixed_gallery:
         found.valid_for = "people like these against this gallery"
     if not shares.impostors:
@@ -277,8 +279,14 @@ def _loosest_kept(
     layer = int(layers[kept - 1])
     found.threshold = shares.loosest(layer)
     found.high = float(high[kept - 1])
-    found.far = float(shares.mean[layer]) if layer >= 0 else 0.0
-    found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
+    if layer >= 0:
+        found.far = float(shares.mean[layer])
+    else:
+        found.far = 0.0
+    if layer >= 0:
+        found.attempts = float(shares.accepted[layer])
+    else:
+        found.attempts = 0.0
     found.frr = shares.frr(found.threshold)
     return found
 
@@ -328,14 +336,22 @@ def _refusal(
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
     there = sum(map(len, shares.sides))
-    people = "people" if isinstance(shares, PairShares) else shares.over
-    at = 0.0 if layer < 0 else float(shares.mean[layer])
+    people = "people"
+    if not isinstance(shares, PairShares):
+        people = shares.over
+    if layer < 0:
+        at = 0.0
+    else:
+        at = float(shares.mean[layer])
     said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
     if at >= target:
         return f"{said}, and the target is {100 * target:g} %; more people do not help"
     needs = f"the guaranteed rule needs {found.needed:,} or more" * (found.needed > there)
     if not math.isnan(found.estimated):
-        needs += ", the estimated rule" if needs else "the estimated rule needs"
+        if needs:
+            needs += ", the estimated rule"
+        else:
+            needs += "the estimated rule needs"
         needs += f" about {found.estimated:,.0f}"
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
@@ -498,7 +514,12 @@ def check_claim(
     else:
         low, high = means.lower(confidence, assurance), means.upper(confidence, assurance)
     rate = float(means.mean[0])
-    verdict = "shown" if high[0] <= claim else "refuted" if low[0] > claim else "open"
+    if high[0] <= claim:
+        verdict = "shown"
+    elif low[0] > claim:
+        verdict = "refuted"
+    else:
+        verdict = "open"
     people = sum(means.sides)
     settled = shares_to_settle(rate, claim, confidence)
     estimated = means.people_to_settle(claim, confidence)
@@ -537,7 +558,9 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
                 f"{Argument('threshold')} is an open-set study, and its FAR is per search; a "
                 "claim is about the FAR per comparison"
             )
-        name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
+        name = "threshold"
+        if "assured_threshold" in threshold:
+            name = "assured_threshold"
         if name not in threshold:
             raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
         chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()
@@ -595,7 +618,9 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     yield Title(f"{v['verdict'].capitalize()}: {verdict}")
     yield DataHeader(found)
     yield Sentence()
-    over = "pairs of people" if name == "far" else "people"
+    over = "people"
+    if name == "far":
+        over = "pairs of people"
     yield Sentence(
         f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
         f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "

@@ -56,12 +56,18 @@ class AttainableThresholds:
         where that is itself minus infinity.
         """
         after = layer + 1
-        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
+        if after < len(self.thresholds):
+            end = self.thresholds[after]
+        else:
+            end = np.inf
         genuine = self.genuine[: np.searchsorted(self.genuine, end)]
         if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
             genuine = genuine[genuine <= self.beyond]
         genuine = genuine[np.isfinite(genuine)]
-        own = self.thresholds[layer] if layer >= 0 else -np.inf
+        if layer >= 0:
+            own = self.thresholds[layer]
+        else:
+            own = -np.inf
         if layer < 0 and end == -np.inf:
             return math.nan
         return float(max(own, genuine[-1] if len(genuine) else -np.inf))
@@ -205,7 +211,10 @@ class PairShares(AttainableThresholds):
                 self._of_missing_pairs()
         elif not (probing & enrolled).any():
             sides = np.flatnonzero(probing), np.flatnonzero(enrolled)
-            self.sides = list(sides) if new_gallery else [sides[0]]
+            if new_gallery:
+                self.sides = list(sides)
+            else:
+                self.sides = [sides[0]]
             self.independent = min(map(len, self.sides))
             self.fixed_gallery = not new_gallery
             if new_gallery and self.pairs < len(sides[0]) * len(sides[1]):
@@ -261,7 +270,10 @@ class PairShares(AttainableThresholds):
         """Return how often each person is drawn in each replicate; 1 where none is resampled."""
         weights = np.ones((self.people, replicates), dtype=np.float32)
         for number, side in enumerate(self.sides):
-            branch = seed if number == 0 else np.random.SeedSequence(seed.entropy, spawn_key=(1,))
+            if number == 0:
+                branch = seed
+            else:
+                branch = np.random.SeedSequence(seed.entropy, spawn_key=(1,))
             weights[side] = subject_weights(len(side), replicates, branch)
         weights[self._partners == 0] = 0
         return weights

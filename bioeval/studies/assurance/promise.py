@@ -99,14 +99,18 @@ def guaranteed_limits(
     confidence))``.
     """
     mean = np.asarray(mean, dtype=np.float64)
-    low, high = (_last_within(mean, end, independent, confidence) for end in (0.0, 1.0))
+    low = _last_within(mean, 0.0, independent, confidence)
+    high = _last_within(mean, 1.0, independent, confidence)
     return low, high
 
 
 def _last_within(mean: np.ndarray, end: float, independent: int, confidence: float) -> np.ndarray:
     """Return the rate nearest to an end that data with this mean do not exclude."""
     inside, outside = mean.copy(), np.full(mean.shape, end)
-    allowed = -math.log1p(-confidence) / independent if independent else math.inf
+    if independent:
+        allowed = -math.log1p(-confidence) / independent
+    else:
+        allowed = math.inf
     reached = divergence(mean, outside) <= allowed
     for _ in range(100):
         middle = (inside + outside) / 2
@@ -124,7 +128,9 @@ def shares_for_guarantee(rate: float, confidence: float) -> int:
 def shares_to_settle(mean: float, claim: float, confidence: float) -> float:
     """Return how many independent shares with this mean would show or refute a claim."""
     apart = float(divergence(np.array(mean), np.array(claim)))
-    return -math.log1p(-confidence) / apart if apart > 0 else math.nan
+    if apart > 0:
+        return -math.log1p(-confidence) / apart
+    return math.nan
 
 
 def _bca(means: PeopleMeans, level: float) -> np.ndarray:
@@ -169,7 +175,9 @@ def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, n
     Korn and Graubard (1998), Survey Methodology 24.
     """
     u, delta, effective = means.mean, 1 - confidence, _effective(means, confidence)
-    without_error = 1 - delta ** (1 / means.independent) if means.independent else 1.0
+    without_error = 1.0
+    if means.independent:
+        without_error = 1 - delta ** (1 / means.independent)
     return (
         np.where(u >= 1, 1 - without_error, _beta(effective * u, effective * (1 - u) + 1, delta)),
         np.where(u <= 0, without_error, _beta(effective * u + 1, effective * (1 - u), confidence)),

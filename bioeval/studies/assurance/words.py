@@ -16,7 +16,10 @@ def threshold_to_install(value: float, kind: str) -> str:
 
 def stricter(value: float, kind: str) -> Decimal:
     """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
-    rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
+    if larger_is_closer(kind):
+        rounding = ROUND_CEILING
+    else:
+        rounding = ROUND_FLOOR
     return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
 
 

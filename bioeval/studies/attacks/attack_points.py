@@ -140,7 +140,10 @@ def count_bona_fide(
         job = VerificationJob(reader, **options)
         (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
-        view = bona_fide if none_passes else bona_fide.select(probes=np.flatnonzero(passing))
+        if none_passes:
+            view = bona_fide
+        else:
+            view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
@@ -150,7 +153,10 @@ def count_bona_fide(
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
         tally, sweep = rejects, list
-    about = reader.about if view is bona_fide else BlockReader(bona_fide).about
+    if view is bona_fide:
+        about = reader.about
+    else:
+        about = BlockReader(bona_fide).about
     return CountedBonaFide(replace(tally, missed=missed), job, reader, sweep, about, options)
 
 
@@ -172,7 +178,10 @@ class ClassCounts:
 
     def grid(self, at: float, given: bool) -> np.ndarray:
         """Return the thresholds of the result: with those of points, unless they are given."""
-        own = [] if given else [self.points.thresholds, [at]]
+        if given:
+            own = []
+        else:
+            own = [self.points.thresholds, [at]]
         more = np.concatenate([np.empty(0), *own])
         return np.union1d(self.found.tally.grid(), more[np.isfinite(more)])
 
@@ -237,7 +246,9 @@ def attack_error(found: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
     """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
     missed = found.tally.missed[0], int(attacks.missed.sum())
     attempts = Attempts.listed(found.tally.genuine, attacks.pooled, *missed)
-    return attempts.equal_error() if attempts.defined else EqualError()
+    if attempts.defined:
+        return attempts.equal_error()
+    return EqualError()
 
 
 def find_points(
@@ -281,7 +292,10 @@ def find_points(
                 passes[1].add(*line)
         points, pooled = (finder.points() for finder in finders)
     if rule is not None and rule.name in ("eer", "far"):
-        at = points.equal_error.eer_threshold if rule.name == "eer" else points.threshold_at_far[-1]
+        if rule.name == "eer":
+            at = points.equal_error.eer_threshold
+        else:
+            at = points.threshold_at_far[-1]
         if not found.attempts.defined or (
             rule.name == "eer" and math.isnan(points.equal_error.eer)
         ):
@@ -306,7 +320,8 @@ def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> 
     rejected = attempts.false_rejects(scores) / attempts.genuine_attempts
     cost = tar * rejected + spf * attacks.at_most(scores).sum(axis=1) / made
     b = attempts.bin_of(scores)
-    least, most = (cost + non * attempts.below[x] / attempts.impostor_attempts for x in (b, b + 1))
+    least = cost + non * attempts.below[b] / attempts.impostor_attempts
+    most = cost + non * attempts.below[b + 1] / attempts.impostor_attempts
     return scores[least <= min(tar, most.min(initial=np.inf)) * (1 + 1e-9)]
 
 
@@ -339,15 +354,18 @@ def with_attack_intervals(
             f"of {', '.join(get_args(Bootstrap))}"
         )
     people = SubjectAttempts(found.job)
-    sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
+    sign = 1.0
+    if larger_is_closer(parts.bona_fide.kind):
+        sign = -1.0
     points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
     wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])
     at = np.unique(wanted[np.isfinite(wanted)]) + 0.0
     weights = weight_columns(people.people, options)
     require_memory(
-        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
+        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
+        "intervals",
         "expected fewer thresholds or replicates",
-    )  # fmt: skip
+    )
     errors = ErrorColumns.of(people, at, weights)
     far, frr, (genuine, who) = errors.far, errors.frr, errors.genuine
     accepted = _accepted(parts, attacks, people, weights, at, options)

@@ -64,7 +64,9 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     with StudyCommand(data, options) as run:
         from bioeval.studies.attacks.vulnerability import vulnerability
 
-        attacks = run.read(presented, mates=False) if presented else None
+        attacks = None
+        if presented:
+            attacks = run.read(presented, mates=False)
         scores = run.read()
         found = run.count(vulnerability, scores, attacks, **run.options)
         species, targets = rows_over(found, "species"), rows_over(found, "far_target")
@@ -127,9 +129,15 @@ def _levels(text: str) -> dict[str, float]:
     "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
 )
 def pad_command(
-    data: str, dev: str | None, kind: Any, scores_key: str | None, name: str | None,
-    potential: dict[str, float] | None, most: float | None, **options: Any,
-) -> None:  # fmt: skip
+    data: str,
+    dev: str | None,
+    kind: Any,
+    scores_key: str | None,
+    name: str | None,
+    potential: dict[str, float] | None,
+    most: float | None,
+    **options: Any,
+) -> None:
     """Evaluate presentation attack detection: APCER by species, and BPCER.
 
     Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
@@ -142,13 +150,17 @@ def pad_command(
         raise click.UsageError(
             "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
         )
-    levels = None if potential is None else (potential, most)
+    levels = None
+    if potential is not None:
+        levels = (potential, most)
     with StudyCommand(data, options, reads=False) as run:
         from bioeval.studies.attacks.pad import pad
         from bioeval.studies.attacks.presentation_lists import read_presentations
 
         listed = read_presentations(data, scores_key)
-        other = None if dev is None else read_presentations(dev, scores_key)
+        other = None
+        if dev is not None:
+            other = read_presentations(dev, scores_key)
         declared = {x.kind for x in (listed, other) if x is not None and x.kind}
         if len(declared | ({kind} if kind else set())) > 1:
             raise DataError(
@@ -159,12 +171,16 @@ def pad_command(
         run.name = name or Path(data).stem
         run.stages("counting")
         found = pad(
-            listed.values, listed.attack, kind=kind,
+            listed.values,
+            listed.attack,
+            kind=kind,
             dev=None if other is None else (other.values, other.attack),
             potential=levels,
-            subjects=listed.subjects, instrument=listed.instruments,
-            name=run.name, **run.options,
-        )  # fmt: skip
+            subjects=listed.subjects,
+            instrument=listed.instruments,
+            name=run.name,
+            **run.options,
+        )
         species, curve = rows_over(found, "species"), rows_over(found, "threshold")
         for i, row in enumerate(curve):
             rates = found["apcer_of_species"].values[i].tolist()
@@ -202,8 +218,10 @@ def pad_command(
 )
 @shared_options(interval=True, names=True, reading=True)
 def morphing_command(
-    files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any,
-) -> None:  # fmt: skip
+    files: tuple[str, ...],
+    bona_fide: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Evaluate how many morphs are accepted for all of their contributors.
 
     Each DATA is the matrix of one system, of probes against morphed images. The gallery's metadata

@@ -81,7 +81,10 @@ class Presentations:
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
         every = np.unique(np.concatenate(self.answered))
-        none = math.nan if len(every) and every[0] == -math.inf else -math.inf
+        if len(every) and every[0] == -math.inf:
+            none = math.nan
+        else:
+            none = -math.inf
         at = np.concatenate([[none], every])
         rates = self.rates(at)
         return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
@@ -94,19 +97,27 @@ class Presentations:
     def at_apcer(self, target: float) -> int | None:
         """Return the loosest point with APCER at most `target`; None if APCER is not defined."""
         apcer = self.points.fa
-        return None if np.isnan(apcer[0]) else int(np.searchsorted(apcer, target, "right")) - 1
+        if np.isnan(apcer[0]):
+            return None
+        return int(np.searchsorted(apcer, target, "right")) - 1
 
     def chosen(self, rule: DetectionRule) -> float | None:
         """Return the distance that a rule chooses; None where there is no such point."""
         if rule.name == "fixed":
             return rule.value
         if rule.name == "d_eer":
-            return None if math.isnan(self.d_eer.eer) else self.d_eer.eer_threshold
+            if math.isnan(self.d_eer.eer):
+                return None
+            return self.d_eer.eer_threshold
         place = self.at_apcer(rule.value)
         if rule.name == "bpcer":
             allowed = np.flatnonzero(self.points.fr <= rule.value)
-            place = int(allowed[0]) if len(allowed) else None
-        return None if place is None else float(self.points.threshold[place])
+            place = None
+            if len(allowed):
+                place = int(allowed[0])
+        if place is None:
+            return None
+        return float(self.points.threshold[place])
 
 
 @dataclass(frozen=True)
@@ -135,7 +146,10 @@ class DetectionRule:
             return cls("d_eer")
         try:
             if name in ("apcer", "bpcer", "fixed"):
-                number = rate_in(value) if isinstance(value, str) else float(value)
+                if isinstance(value, str):
+                    number = rate_in(value)
+                else:
+                    number = float(value)
                 if number == number and (name == "fixed" or 0 <= number <= 1):
                     return cls(name, number)
         except (TypeError, ValueError, ArithmeticError):
@@ -182,7 +196,10 @@ def presentations_of(
             f"{where}attack has no attack presentation among {len(codes):,}; expected the species "
             "of each, such as 'print'"
         )
-    distances = -scores if larger_is_closer(kind) else scores
+    if larger_is_closer(kind):
+        distances = -scores
+    else:
+        distances = scores
     found = Presentations(distances, codes, species, np.ones(len(species), bool), non_response)
     there = np.array([found.of(i, answered=True) > 0 for i in range(len(species))])
     return replace(found, counted=there & _within(species, potential))
@@ -259,8 +276,14 @@ class AttackAttempts:
         of_species = np.full(found.shape, np.nan)
         np.divide(found, number, out=of_species, where=number > 0)
         with_any = of_species[:, number > 0]
-        largest = with_any.max(axis=1) if with_any.size else np.full(len(found), np.nan)
-        pooled = found.sum(axis=1) / total if total else np.full(len(found), np.nan)
+        if with_any.size:
+            largest = with_any.max(axis=1)
+        else:
+            largest = np.full(len(found), np.nan)
+        if total:
+            pooled = found.sum(axis=1) / total
+        else:
+            pooled = np.full(len(found), np.nan)
         return {
             "iapar_of_species": of_species,
             "riapar_of_species": of_species + frr[:, None],
@@ -277,7 +300,10 @@ def attack_attempts(
     row, distance = _distances(parts.attacks, **options)
     names, code = np.unique(parts.species, return_inverse=True)
     of_attempt = code.reshape(-1)[row]
-    passes = np.ones(len(row), dtype=bool) if passed is None else passed[row]
+    if passed is None:
+        passes = np.ones(len(row), dtype=bool)
+    else:
+        passes = passed[row]
     accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
     missed = np.bincount(of_attempt[~passes], minlength=len(names))
     presentations = np.bincount(code.reshape(-1), minlength=len(names))
@@ -324,10 +350,15 @@ def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
     m, k = table.shape
     none = np.zeros(m, dtype=np.int64)
     rows = Block(
-        low=0, values=table, columns=np.arange(k, dtype=np.int64)[None],
-        starts=np.array([0, k], dtype=np.int64), own=none, mate_start=none, mate_stop=none + k,
+        low=0,
+        values=table,
+        columns=np.arange(k, dtype=np.int64)[None],
+        starts=np.array([0, k], dtype=np.int64),
+        own=none,
+        mate_start=none,
+        mate_stop=none + k,
         self_position=none - 1,
-    )  # fmt: skip
+    )
     return rows.fused(fusion).values[:, 0]
 
 

@@ -48,8 +48,12 @@ def presentation_limits(
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         accepted = np.stack([x.accepted(part) for x in weighed])
         for rate, values in data.rates_of(accepted, number).items():
-            few = trials[-1] if rate == "bpcer" else trials[:-1].min()
-            few = trials[:-1] if rate == "apcer_of_species" else few
+            if rate == "bpcer":
+                few = trials[-1]
+            else:
+                few = trials[:-1].min()
+            if rate == "apcer_of_species":
+                few = trials[:-1]
             found.setdefault(rate, []).append(confidence_limits(values, options, few))
     if not np.isnan(data.d_eer.eer):
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)

@@ -183,7 +183,10 @@ def morphing(
     people = _contributors(first, contributors)
     others = _bona_fide(bona_fide, systems, single)
     found = [_read(x, people, progress) for x in systems.values()]
-    grid = given if isinstance(given, np.ndarray) else _grid(found, given)
+    if isinstance(given, np.ndarray):
+        grid = given
+    else:
+        grid = _grid(found, given)
     at = _used(threshold, systems, others)
     each = [
         _rates(one, grid, targets, people, others.get(name), at.get(name), options)
@@ -206,7 +209,9 @@ def morphing(
     if at:
         every = threshold.values() if isinstance(threshold, Mapping) else [threshold]
         fixed = all(Rule.parse(x).name == "fixed" for x in every)
-        chosen_on = "given" if fixed else "bona fide attempts of each system"
+        chosen_on = "bona fide attempts of each system"
+        if fixed:
+            chosen_on = "given"
         potential = _potential(found, [at[x] for x in systems])
         made["map"] = ("attempts", "systems"), potential
         for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
@@ -222,7 +227,10 @@ def morphing(
 def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
     """Return systems by name, and whether there is only one, given without a name."""
     single = not isinstance(scores, Mapping)
-    systems = {"": scores} if single else {str(name): x for name, x in scores.items()}
+    if single:
+        systems = {"": scores}
+    else:
+        systems = {str(name): x for name, x in scores.items()}
     if not systems:
         raise DataError("scores is an empty mapping; expected the Scores of each system by name")
     first = next(iter(systems.values()))
@@ -292,7 +300,10 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
     name = Argument("bona_fide")
     if single == isinstance(given, Mapping):
         raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
-    found = {"": given} if single else {str(x): y for x, y in given.items()}
+    if single:
+        found = {"": given}
+    else:
+        found = {str(x): y for x, y in given.items()}
     for system, one in systems.items():
         if system not in found:
             raise DataError(f"{name} has no scores of the system {system!r}")
@@ -318,7 +329,10 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
         for row in zip(*_numbered_columns(scores.gallery_meta, "source"), strict=True)
     ] or [set() for _ in people]
     reader = BlockReader(scores)
-    order = np.arange(len(people)) if reader.gallery.order is None else reader.gallery.order
+    if reader.gallery.order is None:
+        order = np.arange(len(people))
+    else:
+        order = reader.gallery.order
     parts: list[list[list[np.ndarray]]] = [[[] for _ in morph] for morph in people]
     for block in reader.blocks(progress):
         high = block.low + len(block.values)
@@ -354,7 +368,10 @@ def _used(
     if given is None:
         return {}
     name, found = Argument("threshold"), {}
-    by_system = given if isinstance(given, Mapping) else dict.fromkeys(systems, given)
+    if isinstance(given, Mapping):
+        by_system = given
+    else:
+        by_system = dict.fromkeys(systems, given)
     for system, scores in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no threshold of the system {system!r}")
@@ -413,7 +430,9 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
-    whose = bona_fide if bona_fide is not None and knows_people(bona_fide) else None
+    whose = None
+    if bona_fide is not None and knows_people(bona_fide):
+        whose = bona_fide
     if whose is not None and ds is not None and options is not None:
         from bioeval.studies.attacks.intervals import relative_morph_limits
 
@@ -491,8 +510,14 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield MMPMR of each system, and the morphing attack potential."""
     ds = found[""]
     yield Title("Morphing attacks")
-    names = ds["system"].values.tolist() if "system" in ds.dims else [str(ds.attrs["system"])]
-    each = [ds.isel(system=i) for i in range(len(names))] if "system" in ds.dims else [ds]
+    if "system" in ds.dims:
+        names = ds["system"].values.tolist()
+    else:
+        names = [str(ds.attrs["system"])]
+    if "system" in ds.dims:
+        each = [ds.isel(system=i) for i in range(len(names))]
+    else:
+        each = [ds]
     numbers = {f"{int(x):,}": 0 for x in (ds["attempts_min"].min(), ds["attempts_max"].max())}
     facts = [
         ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, map(str, names)))),
@@ -502,7 +527,10 @@ def blocks(found: Found) -> Iterator[Block]:
     yield FactList(facts)
     yield Sentence()
     rows: list[list[Any]] = []
-    targets = ds["far_target"].values.tolist() if "far_target" in ds else []
+    if "far_target" in ds:
+        targets = ds["far_target"].values.tolist()
+    else:
+        targets = []
     for name, one in zip(names, each, strict=True):
         label = short_name(str(name))
         if "threshold_used" in ds:
@@ -528,11 +556,16 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence("MMPMR at some thresholds; bona fide scores would choose one at a FAR.")
         places = np.unique(np.linspace(0, ds.sizes["threshold"] - 1, 6).round().astype(int))
         rows = [
-            [float(ds["threshold"][i]),
-             *(percent(float(one[x][i])) for one in each for x in ("mmpmr", "mmpmr_prod"))]
+            [
+                float(ds["threshold"][i]),
+                *(percent(float(one[x][i])) for one in each for x in ("mmpmr", "mmpmr_prod")),
+            ]
             for i in places.tolist()
-        ]  # fmt: skip
-        of = [f"{short_name(str(x))}: " for x in names] if len(names) > 1 else [""]
+        ]
+        if len(names) > 1:
+            of = [f"{short_name(str(x))}: " for x in names]
+        else:
+            of = [""]
         heads = [f"{x}{rate}" for x in of for rate in ("MMPMR", "ProdAvg")]
         yield Table(["threshold", *heads], thresholds_in_one_precision(rows, 0), said="")
     if "map" in ds:
@@ -546,6 +579,8 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Table(["at least", *heads], rows, said="")
     if "interval_method" in ds.attrs:
         level = 100 * float(ds.attrs["confidence"])
-        yield Note(f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
-                   exact=True)  # fmt: skip
+        yield Note(
+            f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
+            exact=True,
+        )
     yield Warnings(found)

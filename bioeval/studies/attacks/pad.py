@@ -157,7 +157,9 @@ def pad(
     require_choice("non_response", non_response, NON_RESPONSE)
     given, targets = check_thresholds(thresholds), _targets(apcer_targets)
     data = presentations_of(values, attack, kind, non_response, potential)
-    rule = None if threshold is None else DetectionRule.parse(threshold)
+    rule = None
+    if threshold is not None:
+        rule = DetectionRule.parse(threshold)
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
     if interval is not None:
@@ -262,7 +264,9 @@ def _doubts(
     """Yield warnings of species that are small or without a response."""
     number = [int((data.codes == i).sum()) for i in range(len(data.species))]
     positive = targets[targets > 0]
-    least = 3 / float(positive.min()) if len(positive) else 0.0
+    least = 0.0
+    if len(positive):
+        least = 3 / float(positive.min())
     few = [f"{x!r} ({n:,})" for x, n in zip(data.species, number, strict=True) if n < least]
     if few:
         yield (
@@ -400,7 +404,9 @@ def blocks(found: Found) -> Iterator[Block]:
     ds = found[""]
     attrs, species = ds.attrs, ds["species"].values.tolist()
     attacks = int(ds["presentations_of_species"].sum())
-    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
+    side = "below"
+    if larger_is_closer(str(attrs["kind"])):
+        side = "above"
     yield Title("Presentation attack detection")
     facts = [
         ("Detector", str(attrs["system"])),
@@ -419,29 +425,42 @@ def blocks(found: Found) -> Iterator[Block]:
     if used:
         at = float(ds["threshold_used"])
         yield Title(f"At the threshold {threshold_text(at)}")
-        yield Note(f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
-                   if attrs["chosen_on"] != "given" else "given", exact=True)  # fmt: skip
+        yield Note(
+            f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
+            if attrs["chosen_on"] != "given"
+            else "given",
+            exact=True,
+        )
         rows = [
             [label, rate_with_limits(ds, f"{x}_at_threshold")]
             for x, label in (
-                ("apcer", "APCER"), ("bpcer", "BPCER"), ("apcer_pooled", "APCER, pooled"),
+                ("apcer", "APCER"),
+                ("bpcer", "BPCER"),
+                ("apcer_pooled", "APCER, pooled"),
             )
-        ]  # fmt: skip
-        rows.append(["ACER (no measure of ISO/IEC 30107-3; kept for older papers)",
-                     percent(float(ds["acer"]))])  # fmt: skip
+        ]
+        rows.append(
+            [
+                "ACER (no measure of ISO/IEC 30107-3; kept for older papers)",
+                percent(float(ds["acer"])),
+            ]
+        )
         yield Table(["", "rate"], rows, said="")
         yield Sentence()
     yield Title("Attack instrument species")
     heads = ["species", "presentations", "APNRR", *["APCER at the threshold"] * used]
     rows = []
     for i, one in enumerate(species):
-        cells = [f"{int(ds['presentations_of_species'][i]):,}",
-                 percent(float(ds["apnrr_of_species"][i]))]  # fmt: skip
+        cells = [
+            f"{int(ds['presentations_of_species'][i]):,}",
+            percent(float(ds["apnrr_of_species"][i])),
+        ]
         if used:
             cells.append(rate_with_limits(ds, "apcer_of_species_at_threshold", i))
         rows.append([short_name(str(one)), *cells])
-    rows.append(["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"])),
-                 *["-"] * used])  # fmt: skip
+    rows.append(
+        ["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"])), *["-"] * used]
+    )
     yield Table(heads, rows, said="")
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()
@@ -455,8 +474,11 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), said="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
-        yield Note(f"In brackets: {level:g} % intervals, {attrs['interval_method']} over "
-                   f"{attrs['resampled']}; thresholds fixed", exact=True)  # fmt: skip
+        yield Note(
+            f"In brackets: {level:g} % intervals, {attrs['interval_method']} over "
+            f"{attrs['resampled']}; thresholds fixed",
+            exact=True,
+        )
     yield Warnings(found)
 
 
@@ -469,10 +491,16 @@ _NO_RESPONSE = {
 def _of_all(named: str, attrs: Mapping[str, Any], species: int) -> str:
     if attrs["potential"]:
         return f"the species of potential {attrs['potential']} or less: {named}"
-    return "all species" if named.count(", ") + 1 == species else named
+    if named.count(", ") + 1 == species:
+        return "all species"
+    return named
 
 
 def _named(target: float) -> str:
     """Return ``" (BPCER20)"`` for the target 0.05."""
-    whole = round(1 / target) if target else 0
-    return f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
+    whole = 0
+    if target:
+        whole = round(1 / target)
+    if whole and abs(1 / target - whole) < 1e-9 * whole:
+        return f" (BPCER{whole})"
+    return ""

@@ -32,12 +32,14 @@ class AttackDetDisplay(DetDisplay):
     """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one per threshold."""
 
     spec = replace(
-        DetDisplay.spec, plot="attack_det", title="DET of impostors and attacks",
+        DetDisplay.spec,
+        plot="attack_det",
+        title="DET of impostors and attacks",
         x_label="False accept rate, FAR, or attack accept rate, IAPAR (%)",
         terms=(("far",), ("frr",)),
         over=lambda systems: [_attempts(systems)],
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
-    )  # fmt: skip
+    )
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
 
     @classmethod
@@ -155,7 +157,9 @@ class SpeciesDisplay(CurvesDisplay):
             name = system.named(as_plot_text(species))
             one = replace(system, dataset=ds.isel(species=i, drop=True))
             curve = curve_of(one, "threshold", cls._rate, name)
-            why = cls._lacking if curve.why_not else ""
+            why = ""
+            if curve.why_not:
+                why = cls._lacking
             yield replace(curve, system=system, why_not=why, hue=HUES["iapar_pooled"] + i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -163,7 +167,10 @@ class SpeciesDisplay(CurvesDisplay):
         label = self._over_thresholds(ax, name, style)
         at, text = _chosen(self.systems[0].dataset)
         marked = len(self.systems) == 1 and np.isfinite(at)
-        others = [self._threshold_line(at, text)] if marked else []
+        if marked:
+            others = [self._threshold_line(at, text)]
+        else:
+            others = []
         return self._finish(x_label=label, others=others)
 
 
@@ -171,10 +178,16 @@ class IaparDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
 
     spec = CurveSpec(
-        "iapar", "IAPAR by species", "threshold", {"far": "FAR", "frr": "FRR"},
-        y_label="Error rate", terms=("", ("far", "frr")),
-        over_each=_of_classes, by_itself="threshold", marked=False,
-    )  # fmt: skip
+        "iapar",
+        "IAPAR by species",
+        "threshold",
+        {"far": "FAR", "frr": "FRR"},
+        y_label="Error rate",
+        terms=("", ("far", "frr")),
+        over_each=_of_classes,
+        by_itself="threshold",
+        marked=False,
+    )
     _rate, _lacking = "iapar_of_species", "no attempt"
 
 
@@ -314,10 +327,17 @@ class PadDetDisplay(DetDisplay):
     """DET curves of detection; ``x`` of a curve is APCER and ``y`` is BPCER."""
 
     spec = CurveSpec(
-        "pad_det", "DET", "apcer", {"bpcer": ""}, "APCER, the largest over the species (%)",
-        "BPCER (%)", size=DetDisplay.spec.size, at=0.5, over_each=_presentations,
+        "pad_det",
+        "DET",
+        "apcer",
+        {"bpcer": ""},
+        "APCER, the largest over the species (%)",
+        "BPCER (%)",
+        size=DetDisplay.spec.size,
+        at=0.5,
+        over_each=_presentations,
         by_itself="threshold",
-    )  # fmt: skip
+    )
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
 
@@ -364,9 +384,15 @@ class ApcerDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` APCER of a species, or BPCER."""
 
     spec = CurveSpec(
-        "apcer", "APCER by species", "threshold", {"bpcer": "BPCER"}, y_label="Error rate",
-        over_each=_presentations, marked=False, by_itself="threshold",
-    )  # fmt: skip
+        "apcer",
+        "APCER by species",
+        "threshold",
+        {"bpcer": "BPCER"},
+        y_label="Error rate",
+        over_each=_presentations,
+        marked=False,
+        by_itself="threshold",
+    )
     _rate, _lacking = "apcer_of_species", "no response"
 
 

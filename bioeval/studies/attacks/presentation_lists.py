@@ -44,7 +44,9 @@ def class_of(word: str) -> bool | None:
     plain = word.strip().casefold().replace("_", " ").replace("-", " ")
     if plain in _ATTACKS:
         return False
-    return True if plain in _BONA_FIDE else None
+    if plain in _BONA_FIDE:
+        return True
+    return None
 
 
 def read_presentations(path: str | Path, scores_key: str | None = None) -> PresentationList:
@@ -103,19 +105,27 @@ def _species(cells: Cells, score: int) -> list[str]:
             "species of each attack, or one of class words such as bonafide and spoof"
         )
     if not truth:
-        words = columns[attack] if attack is not None else []
+        if attack is not None:
+            words = columns[attack]
+        else:
+            words = []
         return ["" if not x.strip() or class_of(x) else x for x in words]
     flags = []
     for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
         if flag is None and attack is None:
-            numeric = " (1 and 0 are read in both ways)" if word.casefold() in TRUTH else ""
+            numeric = ""
+            if word.casefold() in TRUTH:
+                numeric = " (1 and 0 are read in both ways)"
             raise DataError(
                 f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
                 f"nontarget, and spoof or attack{numeric}"
             )
         flags.append(True if flag is None else flag)
-    species = columns[attack] if attack is not None else _beside(columns, flags, {score, truth[0]})
+    if attack is not None:
+        species = columns[attack]
+    else:
+        species = _beside(columns, flags, {score, truth[0]})
     found = []
     for flag, name in zip(flags, species, strict=True):
         named = not no_species(name)

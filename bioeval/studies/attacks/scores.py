@@ -31,7 +31,9 @@ def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
     """Return the metadata columns of rows, of a list those that its classes give."""
     if not are_pairs(scores):
         return scores.probe_meta
-    return {} if scores.attack is None else {ATTACK: scores.attack}
+    if scores.attack is None:
+        return {}
+    return {ATTACK: scores.attack}
 
 
 def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
@@ -52,7 +54,9 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     """
     meta = _row_meta(scores)
     if require_text("attack", name) not in meta:
-        there = f"they have: {', '.join(meta)}" if meta else "they have none"
+        there = "they have none"
+        if meta:
+            there = f"they have: {', '.join(meta)}"
         raise DataError(
             f"{Argument('attack')} is {name!r}, but the probe metadata of {what} have no such "
             f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
@@ -92,7 +96,9 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "expected bona fide presentations, too: their cells are empty or 'bona fide'"
             )
         bona_fide = without_attacks(scores, attack)
-        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        columns = None
+        if not are_pairs(scores):
+            columns = _kept_columns(scores, attack)
         given, species = scores.select(probes=rows, gallery=columns), species[rows]
         bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
@@ -112,9 +118,14 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
                 "expected the attack instrument species of each"
             )
-        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        columns = None
+        if not are_pairs(scores):
+            columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
-        given = attacks if columns is None else attacks.select(gallery=columns)
+        if columns is None:
+            given = attacks
+        else:
+            given = attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
@@ -168,7 +179,9 @@ def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
             f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
             "templates in the gallery"
         )
-    return np.flatnonzero(~attacks) if attacks.any() else None
+    if attacks.any():
+        return np.flatnonzero(~attacks)
+    return None
 
 
 def _require_same_gallery(scores: Scores, attacks: Scores) -> None:

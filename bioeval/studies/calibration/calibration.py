@@ -154,10 +154,12 @@ def calibration_dataset(
     else:
         beta = _beta(priors, costs)
         none = np.full(len(beta), np.nan)
-        least = (
-            none if counts.pooled is None else counts.pooled.least_cost(np.ones(len(beta)), beta)
-        )
-        frr, far = (found.get(f"{x}_at_bayes", ((), none))[1] for x in ("frr", "far"))
+        if counts.pooled is None:
+            least = none
+        else:
+            least = counts.pooled.least_cost(np.ones(len(beta)), beta)
+        frr = found.get(f"{'frr'}_at_bayes", ((), none))[1]
+        far = found.get(f"{'far'}_at_bayes", ((), none))[1]
         actual = frr + beta * far
     if "cllr" in found:
         found["c_primary"] = float(actual.mean())
@@ -392,7 +394,8 @@ def _equalised(
         if found.impostor_attempts:
             far.append(found.impostor / found.impostor_attempts)
     none = np.full(len(thresholds), np.nan)
-    miss, accept = (np.mean(x, axis=0) if x else none for x in (frr, far))
+    miss = np.mean(frr, axis=0) if frr else none
+    accept = np.mean(far, axis=0) if far else none
     place = np.searchsorted(thresholds, bayes)
     cost = miss + np.multiply.outer(beta, accept)
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
@@ -419,8 +422,11 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Title("Calibration")
     facts = []
     for name, ds in found.items():
-        made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
-        genuine, impostor = (int(ds[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+        made = ""
+        if ds.attrs["origin"]:
+            made = f": {printable(str(ds.attrs['origin']))}"
+        genuine = int(ds[f"{'genuine'}_attempts"])
+        impostor = int(ds[f"{'impostor'}_attempts"])
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
     left_out = excluded({name: ds.attrs for name, ds in found.items()})
@@ -439,7 +445,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(["", *found], rows, said="")
     for name, ds in found.items():
         yield Sentence()
-        miss, false = (float(ds.attrs[f"cost_{x}"]) for x in ("miss", "false_accept"))
+        miss = float(ds.attrs[f"cost_{'miss'}"])
+        false = float(ds.attrs[f"cost_{'false_accept'}"])
         yield Sentence(
             f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
         )
@@ -456,7 +463,9 @@ def blocks(found: Found) -> Iterator[Block]:
         ]
         yield Table(["prior", *shown], rows)
     yield Sentence()
-    actual = "Actual: at the Bayes threshold. " if ratios else ""
+    actual = ""
+    if ratios:
+        actual = "Actual: at the Bayes threshold. "
     yield Note(
         "Minimum: after the best monotone map, or at the best threshold, on these data "
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",

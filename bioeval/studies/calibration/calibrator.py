@@ -204,7 +204,9 @@ def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
         weights, separable = _newton(sample, start, 0.0)
     except DataError:  # no attempt of one class among them
         return start
-    return start if separable else weights
+    if separable:
+        return start
+    return weights
 
 
 def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
@@ -372,7 +374,9 @@ class Calibrator(ScoreTransformer):
                 f"the scores are {PLURALS[X.kind]}, and the training scores were {PLURALS[kind]}"
             )
         fitted = self._map
-        raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
+        raw = ""
+        if self.method == "pav" and self.ends == "raw":
+            raw = ", raw ends"
         origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
         made._remarks = (*X._remarks, *self.remarks_)
@@ -385,9 +389,14 @@ class _Steps:
     def __init__(self, counts: CalibrationCounts):
         pooled = counts.pooled
         if pooled is None:
-            missing = "impostor" if len(counts.genuine) else "genuine"
+            missing = "genuine"
+            if len(counts.genuine):
+                missing = "impostor"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
-        self._sign = 1.0 if larger_is_closer(counts.about.kind) else -1.0
+        if larger_is_closer(counts.about.kind):
+            self._sign = 1.0
+        else:
+            self._sign = -1.0
         # From the least similar block on, as similarities.
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]
@@ -401,7 +410,8 @@ class _Steps:
     def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         """Return the ratios of the scores of one system; NaN stays NaN."""
         x = self._sign * scores[0]
-        genuine, impostor = (self._between(x, y) for y in (self._genuine, self._impostor))
+        genuine = self._between(x, self._genuine)
+        impostor = self._between(x, self._impostor)
         with np.errstate(divide="ignore"):
             return np.log(genuine) - np.log(impostor) - self._shift
 
@@ -425,7 +435,9 @@ def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray
         gaps = np.diff(knots)
     for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
         inside = (x > knots[k]) & (x < knots[k + 1])
-        scale = 0.25 if np.isinf(gaps[k]) else 1.0
+        scale = 1.0
+        if np.isinf(gaps[k]):
+            scale = 0.25
         share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
         found[inside] = y[k] + share * (y[k + 1] - y[k])
     return found

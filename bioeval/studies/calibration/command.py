@@ -78,7 +78,10 @@ def command(data: str, **options: Any) -> None:
                 train = run.read(how["train"], Path(how["train"]).stem)
             run.stages("calibrating")
             made = _calibrated(how, train, scores)
-            systems = {system: scores} if scores.kind == "llr" else {}
+            if scores.kind == "llr":
+                systems = {system: scores}
+            else:
+                systems = {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
                 from bioeval.scores import save
@@ -87,9 +90,11 @@ def command(data: str, **options: Any) -> None:
         found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
         require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
         run.finish(
-            found, _document(found, data, how), overlaid=True,
+            found,
+            _document(found, data, how),
+            overlaid=True,
             nodes=lambda called: called.replace("/", "-"),
-        )  # fmt: skip
+        )
 
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:

@@ -42,12 +42,9 @@ class Pooled:
     ) -> Pooled:
         """Pool the points at the distinct genuine distances; `attempts` are numbers by class."""
         genuine, impostor = attempts
-        x, y, at = (
-            np.concatenate([[first], values, [last]]).astype(np.float64)
-            for first, values, last in (
-                (0, fa, impostor), (genuine, fr, 0), (-np.inf, distances, np.inf),
-            )
-        )  # fmt: skip
+        x = np.concatenate([[0], fa, [impostor]]).astype(np.float64)
+        y = np.concatenate([[genuine], fr, [0]]).astype(np.float64)
+        at = np.concatenate([[-np.inf], distances, [np.inf]]).astype(np.float64)
         corners = hull_of(x, y)
         # The hull leaves out the ends of the ROC where they are on an edge along an axis.
         corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
@@ -150,7 +147,10 @@ def count_for_calibration(
             found.append(own)
         genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
-        extra = np.empty(0) if wanted is None else wanted
+        if wanted is None:
+            extra = np.empty(0)
+        else:
+            extra = wanted
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
         counter = ThresholdCounter(thresholds)
         sums = np.zeros(0 if shifts is None else len(shifts))
@@ -172,7 +172,9 @@ def count_for_calibration(
             fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
             if laplace:
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
-            added = 2 if laplace else 0
+            added = 0
+            if laplace:
+                added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
             none = np.zeros(1, dtype=np.int64)
             blocks = chain(job.sweep(), [(genuine[None], none, none)])
@@ -202,4 +204,6 @@ def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
     """Return mean losses; an infinite score on the wrong side has an infinite loss."""
     if not attempts:
         return np.full(len(sums), np.nan)
-    return np.full(len(sums), np.inf) if infinite else sums / attempts
+    if infinite:
+        return np.full(len(sums), np.inf)
+    return sums / attempts

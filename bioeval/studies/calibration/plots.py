@@ -19,9 +19,12 @@ class ReliabilityDisplay(CurvesDisplay):
     """Reliability; ``x`` of a curve is the stated posterior, ``y`` the observed one."""
 
     spec = CurveSpec(
-        "reliability", "Reliability", x_label="Probability of a genuine attempt, as claimed",
-        y_label="Probability observed, by isotonic regression", size=(5.8, 6.0),
-    )  # fmt: skip
+        "reliability",
+        "Reliability",
+        x_label="Probability of a genuine attempt, as claimed",
+        y_label="Probability observed, by isotonic regression",
+        size=(5.8, 6.0),
+    )
 
     def __init__(self, systems: Sequence[System]):
         self._systems = list(systems)
@@ -54,7 +57,8 @@ def _claimed(system: System, number: int, shift: float) -> Curve:
     ends, pooled = ("pav_low", "pav_high"), dataset["pav_llr"].values[::-1]
     claimed = np.stack([dataset[end].values[::-1] for end in ends], axis=1).ravel()
     observed = np.repeat(pooled, 2)
-    x, y = (_posterior(llr + shift) for llr in (claimed, observed))
+    x = _posterior(claimed + shift)
+    y = _posterior(observed + shift)
     return Curve(system.name, x, y, system, hue=number, dash=number)
 
 
@@ -102,7 +106,9 @@ def reliability(
 
 def _ratios(system: System, x: str, y: str, name: str) -> Curve:
     values = system.dataset[y].values
-    why_not = "" if np.isfinite(values).any() else "no attempts of both classes"
+    why_not = "no attempts of both classes"
+    if np.isfinite(values).any():
+        why_not = ""
     return Curve(name, system.dataset[x].values, values, system, why_not)
 
 
@@ -110,10 +116,14 @@ class TippettDisplay(CurvesDisplay):
     """Tippett plot; ``y`` of a curve is the proportion of a class with a larger ratio."""
 
     spec = CurveSpec(
-        "tippett", "Tippett plot", "llr",
-        {"genuine_above": "genuine", "impostor_above": "impostor"}, "Likelihood ratio (log10)",
-        "Proportion of the class with a larger ratio", curve=_ratios,
-    )  # fmt: skip
+        "tippett",
+        "Tippett plot",
+        "llr",
+        {"genuine_above": "genuine", "impostor_above": "impostor"},
+        "Likelihood ratio (log10)",
+        "Proportion of the class with a larger ratio",
+        curve=_ratios,
+    )
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`tippett`."""
@@ -178,17 +188,25 @@ class EmpiricalCrossEntropyDisplay(CurvesDisplay):
     """Empirical cross-entropy in bits against the prior log odds."""
 
     spec = CurveSpec(
-        "empirical_cross_entropy", "Empirical cross-entropy", "prior_log_odds",
-        {"ece": "actual", "min_ece": "minimum"}, _ODDS, "Empirical cross-entropy (bits)",
+        "empirical_cross_entropy",
+        "Empirical cross-entropy",
+        "prior_log_odds",
+        {"ece": "actual", "min_ece": "minimum"},
+        _ODDS,
+        "Empirical cross-entropy (bits)",
         details=lambda _: [
             "dotted: the prior alone, without any score; at 0: Cllr and its minimum"
         ],
-        curve=_ratios, hue_by_system=True, marked=False, reference=_prior_alone, at=0.62,
+        curve=_ratios,
+        hue_by_system=True,
+        marked=False,
+        reference=_prior_alone,
+        at=0.62,
         limits=lambda display: {
             "xlim": display.systems[0].dataset["prior_log_odds"].values[[0, -1]],
             "ylim": _up_to_worst(display),
         },
-    )  # fmt: skip
+    )
 
 
 def empirical_cross_entropy(
@@ -230,16 +248,22 @@ class BayesErrorDisplay(CurvesDisplay):
     """Normalised Bayes error rate against the prior log odds."""
 
     spec = CurveSpec(
-        "bayes_error", "Bayes error", "prior_log_odds",
-        {"bayes_error": "actual", "min_bayes_error": "minimum"}, _ODDS,
+        "bayes_error",
+        "Bayes error",
+        "prior_log_odds",
+        {"bayes_error": "actual", "min_bayes_error": "minimum"},
+        _ODDS,
         "Normalised Bayes error rate",
         details=lambda _: ["dotted: decisions by the prior alone; above it scores do harm"],
-        curve=_ratios, hue_by_system=True, marked=False, at=0.45,
+        curve=_ratios,
+        hue_by_system=True,
+        marked=False,
+        at=0.45,
         limits=lambda display: {"xlim": (-10.0, 10.0), "ylim": _up_to_worst(display)},
         reference=lambda display: display._reference(
             np.array([-10.0, 10.0]), np.ones(2), linewidth=1.0
         ),
-    )  # fmt: skip
+    )
 
 
 def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDisplay:

@@ -26,7 +26,9 @@ class Spread:
     @property
     def sd(self) -> float:
         """The standard deviation; NaN without scores."""
-        return math.sqrt(self.squares / self.number) if self.number else math.nan
+        if self.number:
+            return math.sqrt(self.squares / self.number)
+        return math.nan
 
     def add(self, values: np.ndarray) -> Spread:
         """Return the spread with more scores, all of them finite."""
@@ -35,10 +37,17 @@ class Spread:
         low, high = float(values.min()), float(values.max())
         shifted = values - low
         step = float(shifted.mean())
-        squares = float(np.square(shifted - step).sum()) if high > low else 0.0
-        mean = low + step if high > low else low
+        squares = 0.0
+        if high > low:
+            squares = float(np.square(shifted - step).sum())
+        if high > low:
+            mean = low + step
+        else:
+            mean = low
         number = self.number + len(values)
-        gap = mean - self.mean if self.number else 0.0
+        gap = 0.0
+        if self.number:
+            gap = mean - self.mean
         return Spread(
             number,
             self.mean + gap * len(values) / number if self.number else mean,

@@ -169,7 +169,10 @@ def _findings(
         yield from labels(symmetric=True)
         return
     found = scan(scores, progress)
-    symmetric = mirrored(found) if len(found.lines) else scores._streams
+    if len(found.lines):
+        symmetric = mirrored(found)
+    else:
+        symmetric = scores._streams
     yield from labels(
         symmetric=symmetric,
         impostors=int(found.counts[IMPOSTOR]),
@@ -224,7 +227,9 @@ def distance_of_copy(kind: str, distances: np.ndarray) -> float:
     perfect = perfect_distance(kind)
     # No distance is below 0, but the largest similarity is a guess.
     beyond = (distances < perfect - _ROUNDING_OF_COPIES).any()
-    return math.nan if beyond and larger_is_closer(kind) else perfect
+    if beyond and larger_is_closer(kind):
+        return math.nan
+    return perfect
 
 
 def near_limit(distances: np.ndarray, comparisons: int) -> float:
@@ -264,16 +269,27 @@ def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Findi
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
     if mixed and knows_people(scores):
-        names = scores.probe_labels if mixed[0][0] == "row" else scores.gallery_labels
+        if mixed[0][0] == "row":
+            names = scores.probe_labels
+        else:
+            names = scores.gallery_labels
         whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
         return Finding(
-            "duplicates", "error", f"{message}, under different labels: {whose}", extra, where,
+            "duplicates",
+            "error",
+            f"{message}, under different labels: {whose}",
+            extra,
+            where,
             "correct the labels, or leave the copies out: they count as the nearest impostors",
-        )  # fmt: skip
+        )
     return Finding(
-        "duplicates", "warning", message, extra, where,
+        "duplicates",
+        "warning",
+        message,
+        extra,
+        where,
         "leave the copies out: they are compared with each other, and flatter the system",
-    )  # fmt: skip
+    )
 
 
 def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: float) -> Finding:
@@ -285,12 +301,14 @@ def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: fl
     first = sorted(pairs)[0]
     whose = " and ".join(repr(plain(scores.probe_labels[i])) for i in first)
     return Finding(
-        "duplicates", "error",
+        "duplicates",
+        "error",
         f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
         f"{2 * limit:.3g}, under different labels: {whose}",
-        len(pairs), listed(f"rows {i}, {j}" for i, j in sorted(pairs)),
+        len(pairs),
+        listed(f"rows {i}, {j}" for i, j in sorted(pairs)),
         "correct the labels, or leave the copies out: they count as the nearest impostors",
-    )  # fmt: skip
+    )
 
 
 def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
@@ -318,10 +336,13 @@ def genuine_copies(
 ) -> Finding:
     """Return the finding about genuine comparisons at the distance of a copy."""
     return Finding(
-        "zero-distance", "warning" if fault else "note",
+        "zero-distance",
+        "warning" if fault else "note",
         f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
-        number, where, "leave copies of a template out; they are not attempts",
-    )  # fmt: skip
+        number,
+        where,
+        "leave copies of a template out; they are not attempts",
+    )
 
 
 def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding:
@@ -335,22 +356,31 @@ def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding
     if copies.near:
         said = f"{'is' if number == 1 else 'are'} within {copies.limit:.3g} of {_of_copy(scores)}"
     if copies.proven:
-        equal = "equal" if copies.exact else "nearly equal"
+        equal = "nearly equal"
+        if copies.exact:
+            equal = "equal"
         said += f", and their rows are {equal}: copies of one template"
     return Finding(
-        "zero-distance", "error" if copies.proven else "warning",
-        f"{number:,} of {counted(of, 'impostor comparisons')} {said}", number, where,
+        "zero-distance",
+        "error" if copies.proven else "warning",
+        f"{number:,} of {counted(of, 'impostor comparisons')} {said}",
+        number,
+        where,
         "inspect these templates: their labels differ, but their scores are those of one person; "
         "be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
-    )  # fmt: skip
+    )
 
 
 def _of_copy(scores: Scores) -> str:
-    return "distance 0" if scores.kind == "distance" else "similarity 1"
+    if scores.kind == "distance":
+        return "distance 0"
+    return "similarity 1"
 
 
 def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
+    if number == 1:
+        return "has"
+    return "have"
 
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
@@ -378,21 +408,27 @@ def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
 def pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    sign = 1.0
+    if larger_is_closer(scores.kind):
+        sign = -1.0
     failed = np.flatnonzero(np.isnan(values))
     infinite = np.flatnonzero(np.isinf(values))
     yield failures(
-        scores, len(failed), listed(f"pair {i}" for i in failed[:SHOWN]), len(infinite),
+        scores,
+        len(failed),
+        listed(f"pair {i}" for i in failed[:SHOWN]),
+        len(infinite),
         int((sign * values == -np.inf).sum()),
-    )  # fmt: skip
+    )
     known = np.isfinite(values)
     finite, impostor = values[known], ~scores.genuine[known]
     ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     yield end_finding(
-        zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"),
+        zip(ends, map(len, hits), strict=True),
+        counted(len(values), "pairs"),
         listed(f"pair {i}" for places in hits for i in places),
-    ) or Finding("sentinels", "ok", "no value at an end is shared by many")  # fmt: skip
+    ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return
     distances = sign * values
@@ -402,7 +438,8 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
         np.flatnonzero(~scores.genuine & where)
         for where in (distances == copy, (distances != copy) & (abs(distances - copy) <= limit))
     )
-    limit = math.nan if math.isnan(copy) else limit
+    if math.isnan(copy):
+        limit = math.nan
     copies = Copies(len(exact), [(int(i), 0) for i in near], limit, [])
     where = listed(f"pair {i}" for i in [*exact, *near])
     own = np.flatnonzero(scores.genuine & (distances == copy))
@@ -423,7 +460,9 @@ def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
     names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
-    what = " of different templates" if differ else ""
+    what = ""
+    if differ:
+        what = " of different templates"
     where = listed(f"pair {i}" for i in places)
     return genuine_copies(scores, len(places), where, what, fault=fault)
 
@@ -445,13 +484,16 @@ def kind_finding(
     if not len(genuine) or not len(impostor):
         message = f"{PLURALS[scores.kind]}; not checked without both classes"
         return Finding("kind", "ok", message)
-    genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
+    genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
+    impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     severity, message, remedy = judge_kind(
         eer, scores.kind, people, diagonal=diagonal, origin=scores._origin
     )
-    count = len(genuine) + len(impostor) if eer > 0.5 else 0
+    count = 0
+    if eer > 0.5:
+        count = len(genuine) + len(impostor)
     return Finding("kind", severity, message, count, "", remedy)
 
 
@@ -528,17 +570,26 @@ def _failed(scores: Scores, found: DataScan) -> Finding:
     infinite = int(found.counts[FARTHEST] + found.counts[NEAREST])
     where = listed(f"row {i}, column {j}" for i, j in found.cells(FAILED))
     lost = [
-        f"all of row {i}" for i in np.flatnonzero((found.rows[:, 0] > found.rows[:, 1])
-        & (found.rows[:, 2] > 1))[:SHOWN]
-    ]  # fmt: skip
+        f"all of row {i}"
+        for i in np.flatnonzero((found.rows[:, 0] > found.rows[:, 1]) & (found.rows[:, 2] > 1))[
+            :SHOWN
+        ]
+    ]
     number = int(found.counts[FAILED])
-    return failures(scores, number, listed([*lost, where] if lost else [where]), infinite,
-                     int(found.counts[NEAREST]))  # fmt: skip
+    return failures(
+        scores,
+        number,
+        listed([*lost, where] if lost else [where]),
+        infinite,
+        int(found.counts[NEAREST]),
+    )
 
 
 def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
-    message = f"{counted(failed, 'comparisons')} failed (NaN)" if failed else ""
+    message = ""
+    if failed:
+        message = f"{counted(failed, 'comparisons')} failed (NaN)"
     if failed:
         if scores.nan == "raise":
             return Finding("failed", "error", message, failed, where, _FAILED_REMEDY)
@@ -546,15 +597,20 @@ def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: in
         return Finding("failed", "note", f"{message}, and are {meaning}", failed, where)
     if nearest:
         return Finding(
-            "failed", "warning", f"{counted(nearest, 'comparisons')} are infinitely near", nearest,
-            "", "they are accepted at every finite threshold: check that they are meant to be",
-        )  # fmt: skip
+            "failed",
+            "warning",
+            f"{counted(nearest, 'comparisons')} are infinitely near",
+            nearest,
+            "",
+            "they are accepted at every finite threshold: check that they are meant to be",
+        )
     if infinite:
         return Finding(
-            "failed", "note",
+            "failed",
+            "note",
             f"{counted(infinite, 'comparisons')} infinitely far: accepted at no finite threshold",
             infinite,
-        )  # fmt: skip
+        )
     return Finding("failed", "ok", "every comparison has a finite score")
 
 
@@ -570,14 +626,19 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
         one = listed(f"{x:.6g}" for x in values)
         return Finding(
-            "sentinels", "error",
+            "sentinels",
+            "error",
             f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
             f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
-            len(lines), listed(lines), EndValue.REMEDY,
-        )  # fmt: skip
+            len(lines),
+            listed(lines),
+            EndValue.REMEDY,
+        )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
-        sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+        sign = 1.0
+        if larger_is_closer(scores.kind):
+            sign = -1.0
         impostor = np.ones(len(scattered), dtype=bool)
         for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
@@ -602,9 +663,13 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Fi
     ]
     severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
     return Finding(
-        "sentinels", severity, "; ".join(said), sum(shared for _, shared in found), where,
+        "sentinels",
+        severity,
+        "; ".join(said),
+        sum(shared for _, shared in found),
+        where,
         _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
-    )  # fmt: skip
+    )
 
 
 def mirrored(found: DataScan) -> bool:
@@ -638,27 +703,40 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
-    one, other = (f"{0.0 + sign * x[k, j]:.6g}" for x in (found.forth, found.back))
+    sign = 1.0
+    if larger_is_closer(scores.kind):
+        sign = -1.0
+    one = f"{0.0 + sign * found.forth[k, j]:.6g}"
+    other = f"{0.0 + sign * found.back[k, j]:.6g}"
     where = f"row {found.lines[k]}, column {j}: {one}, the other way round {other}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
         return Finding("symmetry", "note", f"{said}, by rounding alone", number, where)
     if number <= _DAMAGED * of:
         return Finding(
-            "symmetry", "warning", f"{said}; all others agree", number, where,
+            "symmetry",
+            "warning",
+            f"{said}; all others agree",
+            number,
+            where,
             "these comparisons may be damaged: make them again",
-        )  # fmt: skip
+        )
     return Finding(
-        "symmetry", "note", said, number, where,
+        "symmetry",
+        "note",
+        said,
+        number,
+        where,
         "both directions are attempts, as a comparison that is not symmetric makes them",
-    )  # fmt: skip
+    )
 
 
 def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
     watch = found.reader.watch
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    sign = 1.0
+    if larger_is_closer(scores.kind):
+        sign = -1.0
     sample = watch.sample.copy()
     if found.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):

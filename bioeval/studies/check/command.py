@@ -49,7 +49,9 @@ class Findings(MoreOutputs):
         from rich.text import Text
 
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
-        of = f" ({named})" if named else ""
+        of = ""
+        if named:
+            of = f" ({named})"
         said = f"Labels and metadata: {self._check.in_words()}{of}; run bioeval check for details"
         doubtful = [x for x in self._check.of("warning") if x.check == "labels"]
         spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
@@ -59,7 +61,10 @@ class Findings(MoreOutputs):
         """Return the findings, but for an evaluation in folds."""
         if in_folds:
             return {}
-        findings = [] if self._check is None else self._check.of("error", "warning", "note")
+        if self._check is None:
+            findings = []
+        else:
+            findings = self._check.of("error", "warning", "note")
         return {
             "check": [
                 {"check": x.check, "severity": x.severity, "message": reword(x.message)}

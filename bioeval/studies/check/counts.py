@@ -25,9 +25,13 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
     gallery, rows = reader.gallery, slice(low, low + len(values))
     found = np.empty((len(values), 3))
     label_medians(
-        values, gallery.columns[0], gallery.starts, gallery.own[rows],
-        gallery.self_position[rows], found,
-    )  # fmt: skip
+        values,
+        gallery.columns[0],
+        gallery.starts,
+        gallery.own[rows],
+        gallery.self_position[rows],
+        found,
+    )
     return found
 
 
@@ -113,7 +117,8 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-    lines = lines if same and not scores._streams else lines[:0]
+    if not (same and not scores._streams):
+        lines = lines[:0]
     found = DataScan(
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
@@ -136,7 +141,8 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
             high = min(low + reader.rows_per_block(), m)
             genuine.append(_scan_rows(reader, found, low, high))
             reporter(progress)(high, m)
-    found.genuine = np.concatenate(genuine) if genuine else found.genuine
+    if genuine:
+        found.genuine = np.concatenate(genuine)
     return found
 
 
@@ -151,7 +157,10 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     empty = np.empty(0, dtype=np.int64)
     labelled = knows_people(scores)
     codes = reader.codes
-    classes = (codes.probe[low:high], codes.gallery) if labelled else (empty, empty)
+    if labelled:
+        classes = (codes.probe[low:high], codes.gallery)
+    else:
+        classes = (empty, empty)
     rows = np.arange(low, high)
     scan_rows(
         low,
@@ -175,12 +184,20 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         if len(state):
             found.compared[0, first:last] = state[found.lines[first:last] - low] != Mask.IGNORE
             found.compared[1, :, low:high] = state[:, found.lines].T != Mask.IGNORE
-    seen = values if not len(state) else np.where(state == Mask.IGNORE, np.nan, values)
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    if not len(state):
+        seen = values
+    else:
+        seen = np.where(state == Mask.IGNORE, np.nan, values)
+    sign = 1.0
+    if larger_is_closer(scores.kind):
+        sign = -1.0
     reader.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
     if len(found.medians):
         found.medians[low:high] = row_medians(reader, low, seen)
-    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
+    if labelled:
+        kept = seen[mates]
+    else:
+        kept = seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 

@@ -79,7 +79,8 @@ def label_checks(
         others = (_labels, _names, _metadata) if not convention else (_names,)
         yield from (check(scores) for check in others)
         yield from _list(scores) if scores._remarks else ()
-        impostors = attempts(scores)[1] if impostors is None else impostors
+        if impostors is None:
+            impostors = attempts(scores)[1]
     if impostors is not None:
         halved = scores.layout == "all-against-all" and symmetric
         yield _people(scores, impostors // 2 if halved else impostors, far_targets)
@@ -94,7 +95,8 @@ def _samples(scores: Scores) -> Finding:
     single = 0
     for side, codes in sides:
         _, sizes = np.unique(codes, return_counts=True)
-        single = int((sizes == 1).sum()) if not said else single
+        if not said:
+            single = int((sizes == 1).sum())
         spread = f"{sizes.min()} to {sizes.max()} templates each (median {np.median(sizes):g})"
         if sizes.min() == sizes.max():
             spread = counted(int(sizes[0]), "templates") + " each"
@@ -111,22 +113,32 @@ def _samples(scores: Scores) -> Finding:
         if scores.layout != "all-against-all":
             kinds = dict.fromkeys(x.dtype for x in (scores.probe_labels, scores.gallery_labels))
             remedy = "check that both sides use the same labels"
-            remedy += f": they are {' and '.join(map(str, kinds))}" if len(kinds) > 1 else ""
+            if len(kinds) > 1:
+                remedy += f": they are {' and '.join(map(str, kinds))}"
+            else:
+                remedy += ""
         return Finding(
             "samples", "error", f"{message}; {why}: FRR is not defined", scores.shape[0], "", remedy
         )
     if not impostor:
         return Finding(
-            "samples", "error", f"{message}; there is no impostor comparison: FAR is not defined",
-            scores.shape[0], "", "give templates of several subjects",
-        )  # fmt: skip
+            "samples",
+            "error",
+            f"{message}; there is no impostor comparison: FAR is not defined",
+            scores.shape[0],
+            "",
+            "give templates of several subjects",
+        )
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
         return Finding(
-            "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
-            single, listed(repr(plain(x)) for x in names[sizes == 1]),
+            "samples",
+            "note",
+            f"{message}; {counted(single, 'subjects')} with one template",
+            single,
+            listed(repr(plain(x)) for x in names[sizes == 1]),
             "they make impostor comparisons alone, and are left out of closed-set identification",
-        )  # fmt: skip
+        )
     unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
         message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
@@ -150,18 +162,24 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         known = ", and each probe is nearest to the template in its own place"
         return Finding(
-            "layout", "warning" if self_compared else "note",
+            "layout",
+            "warning" if self_compared else "note",
             f"{message}; probe and gallery labels are the same list{known * bool(self_compared)}",
-            m, "",
+            m,
+            "",
             "if these are the same templates, leave `gallery_labels` out: else each is compared "
             "with itself, a genuine attempt that never fails",
-        )  # fmt: skip
+        )
     if sizes.max() == 1 and scores.layout == "probe-against-gallery":
         return Finding(
-            "layout", "note", f"{message}; the gallery has one template of each subject", n, "",
+            "layout",
+            "note",
+            f"{message}; the gallery has one template of each subject",
+            n,
+            "",
             "single- and multi-template verification are the same, and so are ranks of templates "
             "and of subjects",
-        )  # fmt: skip
+        )
     return Finding("layout", "ok", message)
 
 
@@ -174,7 +192,9 @@ def _spelling(label: Any) -> str:
     if not text.isascii():
         text = "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
         text = unicodedata.normalize("NFC", text)
-    return text.lstrip("0") or "0" if text.isascii() and text.isdecimal() else text
+    if text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
+    return text
 
 
 def _shown(labels: Sequence[Any]) -> str:
@@ -185,7 +205,10 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
+    if are_pairs(scores):
+        codes = scores._pair_codes
+    else:
+        codes = codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
@@ -195,12 +218,15 @@ def _labels(scores: Scores) -> Finding:
     variants = [_shown(x) for x in alike.values() if len(x) > 1]
     if variants:
         return Finding(
-            "labels", "warning",
+            "labels",
+            "warning",
             f"{counted(len(variants), 'labels')} in several spellings, counted as different "
-            "subjects", len(variants), listed(variants),
+            "subjects",
+            len(variants),
+            listed(variants),
             "if they are the same people, write their labels alike: their genuine pairs are "
             "counted as impostors",
-        )  # fmt: skip
+        )
     odd = [
         (label, int(number))
         for label, number in zip(codes.values.tolist(), size, strict=True)
@@ -208,11 +234,14 @@ def _labels(scores: Scores) -> Finding:
     ]
     if odd:
         return Finding(
-            "labels", "warning", "labels for unknown people are counted as one subject",
-            sum(number for _, number in odd), listed(repr(plain(label)) for label, _ in odd),
+            "labels",
+            "warning",
+            "labels for unknown people are counted as one subject",
+            sum(number for _, number in odd),
+            listed(repr(plain(label)) for label, _ in odd),
             "leave these templates out, mask them, or evaluate under a re-identification card "
             "to remove junk",
-        )  # fmt: skip
+        )
     return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
 
 
@@ -233,21 +262,28 @@ def _names(scores: Scores) -> Finding:
                 extra = sum(len(v) - 1 for v in repeated.values())
                 where = (f"{k!r} ({side}s {listed(v)})" for k, v in repeated.items())
                 return Finding(
-                    "names", "warning",
+                    "names",
+                    "warning",
                     f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
-                    f"{'is' if len(repeated) == 1 else 'are'} there more than once", extra,
-                    listed(where), "leave the repetitions out, unless these are several templates "
-                    "of one file",
-                )  # fmt: skip
+                    f"{'is' if len(repeated) == 1 else 'are'} there more than once",
+                    extra,
+                    listed(where),
+                    "leave the repetitions out, unless these are several templates of one file",
+                )
     shared = _on_both_sides(scores)
     if shared:
         return Finding(
-            "names", "warning", "templates of the same name are on both sides, and are compared",
-            len(shared), listed(map(repr, shared)),
+            "names",
+            "warning",
+            "templates of the same name are on both sides, and are compared",
+            len(shared),
+            listed(map(repr, shared)),
             "take them out of one side: a template that is compared with itself never fails",
-        )  # fmt: skip
+        )
     columns = listed(dict.fromkeys(looked))
-    said = f"all values of {columns} differ" if looked else "templates have no names"
+    said = "templates have no names"
+    if looked:
+        said = f"all values of {columns} differ"
     return Finding("names", "ok", said)
 
 
@@ -277,12 +313,15 @@ def _metadata(scores: Scores) -> Finding:
     if within:
         name = within[0]
         return Finding(
-            "metadata", "note",
+            "metadata",
+            "note",
             f"templates of {columns[name]} {name}s; genuine pairs of the same {name} are counted "
-            "too, and flatter the system", columns[name], name,
+            "too, and flatter the system",
+            columns[name],
+            name,
             f'`exclude="{name}"` leaves them out'
             + (", or a card of re-identification" if name == "camera" else ""),
-        )  # fmt: skip
+        )
     known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
     return Finding("metadata", "ok", f"columns: {known}" if known else "no metadata")
 
@@ -304,11 +343,17 @@ def _pairs(scores: PairScores) -> Finding:
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
     if not genuine or not impostor:
-        lacking = "genuine" if not genuine else "impostor"
+        lacking = "impostor"
+        if not genuine:
+            lacking = "genuine"
         return Finding(
-            "samples", "error", f"{message}; a rate of {lacking} attempts is not defined",
-            scores.shape[0], "", f"give {lacking} pairs too",
-        )  # fmt: skip
+            "samples",
+            "error",
+            f"{message}; a rate of {lacking} attempts is not defined",
+            scores.shape[0],
+            "",
+            f"give {lacking} pairs too",
+        )
     return Finding("samples", "ok", message)
 
 
@@ -323,10 +368,15 @@ def _list(scores: Scores) -> Iterator[Finding]:
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
     named = are_pairs(scores) or knows_people(scores)
-    subjects = len(scores.subjects) if named else 0
+    subjects = 0
+    if named:
+        subjects = len(scores.subjects)
     people = ComparedPeople.of_scores(scores)
     made = counted(impostors, "impostor pairs")
-    message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
+    if subjects:
+        message = f"{counted(subjects, 'subjects')}, {made}"
+    else:
+        message = made
     short = [x for x in far_targets if not RULE_OF_3.supports(x, impostors, people)]
     weak = [x for x in far_targets if not RULE_OF_30.supports(x, impostors, people)]
     rough = [x for x in weak if x not in short]
@@ -340,19 +390,28 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
         return Finding("people", "note", message, len(short), "", remedy)
     if 0 < subjects < _FEW:
         return Finding(
-            "people", "note",
-            f"{message}: fewer than {_FEW} people cannot represent a population", subjects, "",
+            "people",
+            "note",
+            f"{message}: fewer than {_FEW} people cannot represent a population",
+            subjects,
+            "",
             remedy,
-        )  # fmt: skip
+        )
     if rough:
         message += f": too few to measure FAR {_named(rough)} to within 30 % (rule of 30)"
         return Finding("people", "note", message, len(rough), "", remedy)
     if 0 < subjects < _ROUGH:
         return Finding(
-            "people", "note", f"{message}: intervals over few people are rough", subjects, "",
+            "people",
+            "note",
+            f"{message}: intervals over few people are rough",
+            subjects,
+            "",
             remedy,
-        )  # fmt: skip
-    enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""
+        )
+    enough_for = ""
+    if far_targets:
+        enough_for = f": enough for FAR {_named(far_targets)}"
     return Finding("people", "ok", message + enough_for)
 
 
@@ -428,14 +487,17 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     number, rows = len(found.rows), np.sort(found.rows).tolist()
     if not number:
         return Finding(
-            "label-errors", "ok",
+            "label-errors",
+            "ok",
             f"{counted(found.judged, 'templates')} compared: none is much nearer to another "
             "subject than to its own"
             if found.judged
             else "no template has scores of its own label and of others",
-        )  # fmt: skip
+        )
     least = "at least " * (number == MOST_NAMED)
-    is_nearer = "is" if number == 1 else "are"
+    is_nearer = "are"
+    if number == 1:
+        is_nearer = "is"
     return Finding(
         "label-errors",
         "warning" if found.certain else "note",

@@ -78,7 +78,10 @@ class ComparedSystems(MoreResults):
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._margin = options.pop("margin")
-        self.of_scores = "--margin" if self._margin is not None else ""
+        if self._margin is not None:
+            self.of_scores = "--margin"
+        else:
+            self.of_scores = ""
 
     def require(self, files: Sequence[str]) -> None:
         """Raise unless there are systems to compare, and measures of the margin's names."""
@@ -121,7 +124,10 @@ class ComparedSystems(MoreResults):
         names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
         given = {x: self.options[x] for x in names if self.options[x] is not None}
         first = self._margin is not None or len(systems) == 2
-        best = next(iter(systems)) if first else min(systems, key=frr)
+        if first:
+            best = next(iter(systems))
+        else:
+            best = min(systems, key=frr)
         compared = {}
         for other in systems:
             if other == best:
@@ -165,9 +171,15 @@ class ComparedSystems(MoreResults):
     "path of a card).",
 )
 @shared_options(
-    templates=True, far=True, frr=True, interval=True,
-    terms=True, reading=True, workers=True, checkpoint=True,
-)  # fmt: skip
+    templates=True,
+    far=True,
+    frr=True,
+    interval=True,
+    terms=True,
+    reading=True,
+    workers=True,
+    checkpoint=True,
+)
 @option(
     "--adjust",
     "Adjust the tests for the number of measures, by Holm's method.",
@@ -200,7 +212,9 @@ def command(
             options["protocol"] = card(options["protocol"])
         read = []
         for file, given, reading in zip((a, b), (name, name_b), readings, strict=True):
-            key = (reading["scores_key"] or reading["embeddings_key"]) if a == b else None
+            key = None
+            if a == b:
+                key = reading["scores_key"] or reading["embeddings_key"]
             read.append(run.read(file, given or key or Path(file).stem, reading=reading))
         place = run.place(*read)
         found = run.count(compare, *read, **options)
@@ -221,9 +235,14 @@ def command(
         table = table_of(shown, reword)
         csv = {"comparison.csv": document["measures"]}
         run.save(
-            document, found, table,
-            name="comparison.nc", csv=csv, drawn=curves or None, overlaid=True,
-        )  # fmt: skip
+            document,
+            found,
+            table,
+            name="comparison.nc",
+            csv=csv,
+            drawn=curves or None,
+            overlaid=True,
+        )
         run.output.write_page({" and ".join(curves): shown, **curves}, [a, b], run.stages)
 
 

@@ -231,7 +231,8 @@ def compare(
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
-        a, b = (with_exclusions(scores, protocol) for scores in (a, b))
+        a = with_exclusions(a, protocol)
+        b = with_exclusions(b, protocol)
         _refuse_unused(options, targets, at_frr, rules.name)
         if rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
@@ -241,13 +242,14 @@ def compare(
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
         return _dataset(pair, _conclusions(measures, interval, adjust, given), adjust, apart)
-    first, second = (
-        ComparedSystem(scores, options, targets, at_frr, progress) for scores in (a, b)
-    )
+    first = ComparedSystem(a, options, targets, at_frr, progress)
+    second = ComparedSystem(b, options, targets, at_frr, progress)
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
-        order = measures[0].reordered if measures else None
+        order = None
+        if measures:
+            order = measures[0].reordered
         measures += identification_measures(first, second, columns, order)
     found = _conclusions(measures, interval, adjust, given)
     return _dataset((first, second), found, adjust, apart)
@@ -288,7 +290,10 @@ def _refuse_unused(
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
     default = asdict(ComparisonOptions())
     unused = [name for name, value in asdict(options).items() if value != default[name]]
-    unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
+    if np.array_equal(targets, FAR_TARGETS):
+        unused += []
+    else:
+        unused += ["far_targets"]
     unused += ["frr_targets"] * (len(at_frr) > 0)
     if unused:
         raise ProtocolError(
@@ -347,12 +352,17 @@ def _conclusions(
         dtype=object,
     )
     return _Conclusions(
-        measures, interval, low, high, p, adjusted,
+        measures,
+        interval,
+        low,
+        high,
+        p,
+        adjusted,
         better=np.where(undecided == "", better, 0).astype(np.int64),
         undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
         margins=None if margin is None else within_margins(measures, margin, _limits, interval),
-    )  # fmt: skip
+    )
 
 
 def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
@@ -395,7 +405,10 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
         if not np.isnan(found).any():
             wider = measure.scalar.jackknife == "wider"
             low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
-            p = max(p, found[2]) if wider else found[2]
+            if wider:
+                p = max(p, found[2])
+            else:
+                p = found[2]
     if high - low < tolerance:
         low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
     p = max(p, sign_test_bound(measure.evidence))
@@ -453,7 +466,10 @@ def _dataset(
                 eer = float(measure.values[row, 0])
                 kind, origin = system.scores.kind, system.scores._origin
                 doubt = kind_doubt(eer, kind, people, fused=fused, origin=origin, system=name)
-                doubts += [doubt] if doubt else []
+                if doubt:
+                    doubts += [doubt]
+                else:
+                    doubts += []
     warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
@@ -506,7 +522,9 @@ def _made_by_one(a: Scores, b: Scores) -> int:
 def _names(a: Scores, b: Scores) -> tuple[str, str]:
     """Return the names of the systems, distinct."""
     first, second = a.name or "a", b.name or "b"
-    return (first, second) if first != second else (f"{first} (a)", f"{second} (b)")
+    if first != second:
+        return (first, second)
+    return (f"{first} (a)", f"{second} (b)")
 
 
 def _listed(attempts: Sequence[int]) -> str:
@@ -520,7 +538,9 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
         return "not defined"
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
-    weak = _weak(measure) if found.same[i] and not measure.supported else ""
+    weak = ""
+    if found.same[i] and not measure.supported:
+        weak = _weak(measure)
     shown = ""
     if found.margins is not None and measure.supported:
         margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
@@ -544,18 +564,29 @@ def _answer(
     if adjust == "holm":
         after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
     else:
-        after += "one measure tested" if tested == 1 else f"each of {tested} tested measures alone"
+        if tested == 1:
+            after += "one measure tested"
+        else:
+            after += f"each of {tested} tested measures alone"
     said = []
     for name, sign in zip(names, (1, -1), strict=True):
         labels = [measures[i].label for i in np.flatnonzero(found.better == sign)]
-        which = "all tested measures" if len(labels) == tested > 1 else _joined(labels)
-        said += [f"{name} is better in {which}"] if labels else []
+        if len(labels) == tested > 1:
+            which = "all tested measures"
+        else:
+            which = _joined(labels)
+        if labels:
+            said += [f"{name} is better in {which}"]
+        else:
+            said += []
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
     weak = _joined(
         [x.label for x, sign in zip(measures, found.better, strict=True) if sign and x.weak]
     )
-    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
+    few = ""
+    if weak:
+        few = f" Fewer than 30 errors are expected for {weak}."
     return f"{'; '.join(said)} ({after}).{few}"
 
 
@@ -604,7 +635,8 @@ def _conclusion(found: _Conclusions, i: int, names: tuple[str, str], verdict: st
             f"differently, {100 * confidence:g} %)"
         )
         return f"{given}: {'; '.join([same, exactly, *weak])}."
-    low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))
+    low = scalar.written(float(found.low[i]), width, "+")
+    high = scalar.written(float(found.high[i]), width, "+")
     change = scalar.written_with_unit(float(measure.change[0]), width, "+")
     return f"{given}, difference {change} [{low}, {high}]: {verdict}."
 
@@ -716,7 +748,10 @@ def _margin_text(name: str, percent: bool, margin: float, not_worse: int, equiva
     """Return in words by how much the first of two systems may be worse; empty without a margin."""
     if math.isnan(margin):
         return ""
-    size = f"{100 * margin:g} pp" if percent else f"{margin:g}"
+    if percent:
+        size = f"{100 * margin:g} pp"
+    else:
+        size = f"{margin:g}"
     if equivalent:
         return f"equivalent within {size}"
     if not_worse:

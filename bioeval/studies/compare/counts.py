@@ -299,7 +299,8 @@ class PairedAttempts:
         first, left, right = a.listed()
         second, _, _ = b.listed()
         same = left == right
-        one, other = (layers(x, np.unique(x[same & ~np.isnan(x)])) for x in (first, second))
+        one = layers(first, np.unique(first[same & ~np.isnan(first)]))
+        other = layers(second, np.unique(second[same & ~np.isnan(second)]))
         rows = 2 * one + same, 2 * other + same
         numbers = numbers_by_scores((left, right), rows, a.people)
         return cls((first, second), (one, other), numbers[left], numbers[right], numbers)
@@ -339,10 +340,13 @@ class PairedAttempts:
         dict of str to float64 array, shape (columns,), (t, columns) or (r, columns)
         """
         layer, same = self.layers[system], self._genuine
-        own, others = ((layer >= 0) & x for x in (same, ~same))
+        own = (layer >= 0) & same
+        others = (layer >= 0) & ~same
         genuine = np.stack([layer[own] // 2, self.left[own]], axis=1).astype(np.int32)
         genuine = genuine[np.argsort(genuine[:, 0], kind="stable")]
-        distinct = int(genuine[-1, 0]) + 1 if len(genuine) else 0
+        distinct = 0
+        if len(genuine):
+            distinct = int(genuine[-1, 0]) + 1
         one, other = self.left[others], self.right[others]
         low, high = np.minimum(one, other), np.maximum(one, other)
         key = (layer[others] * self.people + low) * self.people + high
@@ -352,8 +356,13 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        at_frr = [] if frr_targets is None else frr_targets.tolist()
-        corners = distinct + 1 if OPTIMA or at_frr else 0
+        if frr_targets is None:
+            at_frr = []
+        else:
+            at_frr = frr_targets.tolist()
+        corners = 0
+        if OPTIMA or at_frr:
+            corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = []
         for first in range(0, columns, step):
@@ -404,9 +413,12 @@ class PairedAttempts:
         own, others = made & self._genuine, made & ~self._genuine
         first, second = self.layers
         changes = OrderChanges(
-            (first[own], second[own]), self.left[own],
-            (first[others], second[others]), (self.left[others], self.right[others]), self.people,
-        )  # fmt: skip
+            (first[own], second[own]),
+            self.left[own],
+            (first[others], second[others]),
+            (self.left[others], self.right[others]),
+            self.people,
+        )
         left, right = (
             np.concatenate([side[alone], more])
             for side, more in zip((self.left, self.right), changes.pairs, strict=True)

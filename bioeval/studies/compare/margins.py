@@ -84,8 +84,14 @@ def within_margins(
         for name in margin:
             if name not in measured:
                 raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, measured))
-    each = margin if isinstance(margin, dict) else {}
-    one = np.nan if isinstance(margin, dict) else margin
+    if isinstance(margin, dict):
+        each = margin
+    else:
+        each = {}
+    if isinstance(margin, dict):
+        one = np.nan
+    else:
+        one = margin
     margins = np.array([each.get(x.scalar.name, one) for x in measures], dtype=np.float64)
     both_sides = replace(interval, confidence=2 * interval.confidence - 1)
     ends = np.array([_ends(x, limits, both_sides, interval) for x in measures]).reshape(-1, 2)

@@ -266,37 +266,57 @@ def verification_measures(
         drawn, some, subjects, pairs = _drawn(a, b, interval)
         points = a.points, b.points
         at_eer = points[0].equal_error.eer_threshold, points[1].equal_error.eer_threshold
-        eer, frr, auc = (
-            np.stack([found[name] for found in drawn]) for name in ("eer", "frr_at_far", "auc")
-        )
-        genuine, impostor = (max(a.attempts[k], b.attempts[k]) for k in (0, 1))
+        eer = np.stack([found["eer"] for found in drawn])
+        frr = np.stack([found["frr_at_far"] for found in drawn])
+        auc = np.stack([found["auc"] for found in drawn])
+        genuine = max(a.attempts[0], b.attempts[0])
+        impostor = max(a.attempts[1], b.attempts[1])
         mixed, order = min(subjects, pairs), some.discordant_order()
         yield PairedMeasure(
-            COMPARED["eer"].label, COMPARED["eer"], eer, mixed,
-            1 / max(genuine, impostor, 1), some.discordant(at_eer, True), order,
-        )  # fmt: skip
+            COMPARED["eer"].label,
+            COMPARED["eer"],
+            eer,
+            mixed,
+            1 / max(genuine, impostor, 1),
+            some.discordant(at_eer, True),
+            order,
+        )
         for i, target in enumerate(a.targets.tolist()):
             thresholds = points[0].threshold_at_far[i], points[1].threshold_at_far[i]
             made = [x.impostors for x in (a, b)]
             scalar = COMPARED["frr_at_far"]
             yield PairedMeasure(
-                scalar.label.format(target=per_cent(target)), scalar, frr[:, i], subjects,
-                1 / max(genuine, 1), some.discordant(thresholds, False),
-                order, *_support(target, made),
-            )  # fmt: skip
+                scalar.label.format(target=per_cent(target)),
+                scalar,
+                frr[:, i],
+                subjects,
+                1 / max(genuine, 1),
+                some.discordant(thresholds, False),
+                order,
+                *_support(target, made),
+            )
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = points[0].threshold_at_frr[i], points[1].threshold_at_frr[i]
             scalar, made = COMPARED["far_at_frr"], [x.genuine for x in (a, b)]
             yield PairedMeasure(
-                scalar.label.format(target=per_cent(target)), scalar,
-                np.stack([found["far_at_frr"][i] for found in drawn]), mixed,
-                1 / max(impostor, 1), some.discordant(thresholds, True), order,
+                scalar.label.format(target=per_cent(target)),
+                scalar,
+                np.stack([found["far_at_frr"][i] for found in drawn]),
+                mixed,
+                1 / max(impostor, 1),
+                some.discordant(thresholds, True),
+                order,
                 *_support(target, made),
-            )  # fmt: skip
+            )
         yield PairedMeasure(
-            COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
-            1 / max(genuine * impostor, 1), order, order,
-        )  # fmt: skip
+            COMPARED["auc"].label,
+            COMPARED["auc"],
+            auc,
+            mixed,
+            1 / max(genuine * impostor, 1),
+            order,
+            order,
+        )
         for scalar in OPTIMA:
             if scalar.name in COMPARED:
                 values = np.stack([found[scalar.name] for found in drawn])
@@ -359,7 +379,8 @@ def identification_measures(
     scalar = COMPARED["recognition_rate"]
     trials = drawn[0][3]
     found = differing(hits, others)
-    order = found if order is None else order
+    if order is None:
+        order = found
     yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, found, order)
     if "order" in (a.scores.kind, b.scores.kind):
         return
@@ -369,9 +390,15 @@ def identification_measures(
     for i, target in enumerate(a.targets.tolist()):
         made = [x.impostor_searches for x in (a, b)]
         yield PairedMeasure(
-            scalar.label.format(target=per_cent(target)), scalar, at_far[:, i], trials, attempt,
-            differing(at_hits[i], at_others[i]), order, *_support(target, made),
-        )  # fmt: skip
+            scalar.label.format(target=per_cent(target)),
+            scalar,
+            at_far[:, i],
+            trials,
+            attempt,
+            differing(at_hits[i], at_others[i]),
+            order,
+            *_support(target, made),
+        )
 
 
 def _support(target: float, made: Sequence[float]) -> tuple[bool, bool]:
@@ -442,7 +469,10 @@ def _some_subjects(
     if len(kept) >= min(len(drawn), _MANY_SUBJECTS):
         return np.isin(sides[0], kept), np.isin(sides[1], kept)
     probe = rows[0] + rows[1]
-    gallery = probe if scores.layout == "all-against-all" else np.zeros(len(sides[1]))
+    if scores.layout == "all-against-all":
+        gallery = probe
+    else:
+        gallery = np.zeros(len(sides[1]))
     places = [_place_within(*x) for x in zip(sides, (probe, gallery), strict=True)]
     for step in range(2, max(size.max() for size in sizes) + 1):
         probes, gallery = ((place % step == 0) | (place < 2) for place in places)
@@ -519,15 +549,24 @@ def retrieval_measures(
         means = [owners.means_over(x.counted) for x in (first, second)]
         pairs = zip(means, (first, second), strict=True)
         values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
-        one, other = (np.nan_to_num(x.each) for x in (first, second))
+        one = np.nan_to_num(first.each)
+        other = np.nan_to_num(second.each)
         differ = (np.abs(one - other) > _ROUNDING) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
         decisions = np.isin(np.concatenate([one, other]), (0, 1)).all() and key[0] == "cmc"
-        attempt = 1 / max(*a.attempts, *b.attempts, 1) if decisions else 2 * _ROUNDING
+        if decisions:
+            attempt = 1 / max(*a.attempts, *b.attempts, 1)
+        else:
+            attempt = 2 * _ROUNDING
         yield PairedMeasure(
-            key[1], COMPARED[key[0]], values, means[0].trials, attempt, discordant,
+            key[1],
+            COMPARED[key[0]],
+            values,
+            means[0].trials,
+            attempt,
+            discordant,
             discordant if order is None else order,
-        )  # fmt: skip
+        )
 
 
 def _units_in_another_order(
@@ -542,7 +581,8 @@ def _units_in_another_order(
         return None
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():
-        one, other = (np.nan_to_num(x.measures[key].each) for x in (a, b))
+        one = np.nan_to_num(a.measures[key].each)
+        other = np.nan_to_num(b.measures[key].each)
         differ |= (np.abs(one - other) > _ROUNDING) | (a.counted != b.counted)
     if not differ.any():
         return 0

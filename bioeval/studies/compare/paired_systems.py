@@ -45,7 +45,9 @@ class Named:
                 names = CodedSides.of(scores.pair_subjects, "subjects")
                 if len(np.unique(_keys(names, names)[0])) < len(names):
                     return None
-            return None if names is None else cls(("pairs",), (names,), scores.unordered)
+            if names is None:
+                return None
+            return cls(("pairs",), (names,), scores.unordered)
         if not isinstance(scores, Scores) or isinstance(scores, TopKScores):
             return None
         sides = [scores.probe_meta.get(NAME), scores.gallery_meta.get(NAME)]
@@ -111,10 +113,11 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
         return a, b, notes
     rows, columns = places[0], places[-1]
     a, b = (
-        s if _whole(rows[i], s.shape[0]) and _whole(columns[i], s.shape[1])
+        s
+        if _whole(rows[i], s.shape[0]) and _whole(columns[i], s.shape[1])
         else s.select(probes=rows[i], gallery=columns[i])
         for i, s in enumerate((a, b))
-    )  # fmt: skip
+    )
     return a, b, notes
 
 
@@ -163,7 +166,8 @@ def _keys(
     other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
     found = []
     for codes, sides in ((np.arange(len(mine.values)), mine), (np.array(other), theirs)):
-        a, b = (codes[side].astype(np.int64) for side in (sides.a, sides.b))
+        a = codes[sides.a].astype(np.int64)
+        b = codes[sides.b].astype(np.int64)
         if unordered:
             a, b = np.minimum(a, b), np.maximum(a, b)
         found.append(a * len(number) + b)
@@ -199,9 +203,12 @@ def _turned_as(a: PairScores, b: PairScores) -> PairScores:
     """Return the pairs of `b` with their sides in the order of `a`."""
     if a._templates is None or b._templates is None:
         return b
-    names, others = (np.array(x._templates.values, dtype=object) for x in (a, b))
+    names = np.array(a._templates.values, dtype=object)
+    others = np.array(b._templates.values, dtype=object)
     turned = names[a._templates.a] != others[b._templates.a]
-    return b._with_sides_exchanged(turned) if turned.any() else b
+    if turned.any():
+        return b._with_sides_exchanged(turned)
+    return b
 
 
 def _whole(places: np.ndarray, count: int) -> bool:

@@ -101,7 +101,9 @@ class ComparisonTable:
             return
         tasks = [f"{attrs['templates']}-template verification"]
         if attrs["templates"] == "multi":
-            kind = str(attrs["kind_a"]) if attrs["kind_a"] == attrs["kind_b"] else ""
+            kind = ""
+            if attrs["kind_a"] == attrs["kind_b"]:
+                kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
         yield (
             "Tasks",
@@ -115,12 +117,11 @@ class ComparisonTable:
         verdicts = str(ds.attrs["verdicts"]).splitlines()
         for i, measure in enumerate(map(str, ds["measure"].values)):
             scalar = compared_by(measure)
-            one, other, change, low, high = (
-                float(ds[name].values[i])
-                for name in (
-                    "value_a", "value_b", "difference", "difference_low", "difference_high",
-                )
-            )  # fmt: skip
+            one = float(ds["value_a"].values[i])
+            other = float(ds["value_b"].values[i])
+            change = float(ds["difference"].values[i])
+            low = float(ds["difference_low"].values[i])
+            high = float(ds["difference_high"].values[i])
             width = high - low
             translate = self._translate.like(measure)
             limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
@@ -162,7 +163,9 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
         rows.append([measure, one, other, difference, p, verdicts[i] if i < len(verdicts) else ""])
     named = [str(attrs.get(f"system_{x}", x)) for x in "ab"]
     level = f"{100 * float(attrs.get('confidence', 0.95)):g} % interval"
-    before = "p before Holm" if attrs.get("adjust") == "holm" else "p"
+    before = "p"
+    if attrs.get("adjust") == "holm":
+        before = "p before Holm"
     yield {
         "name": f"comparison-{'-'.join(named)}",
         "caption": " and ".join(named),
@@ -175,7 +178,9 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
 def caption(dataset: xr.Dataset) -> str:
     """Return what the columns of a comparison are."""
     attrs, level = dataset.attrs, float(dataset.attrs["confidence"])
-    jackknifed = ";" if "convention" in attrs else "; AUC, recognition rate and DIR"
+    jackknifed = "; AUC, recognition rate and DIR"
+    if "convention" in attrs:
+        jackknifed = ";"
     said = (
         f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
         f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
@@ -224,7 +229,10 @@ class SideBySideTable:
         yield indented(table)
         if self._in_folds:
             said = "Means over the folds of the test parts"
-            said += ", and standard deviations between them." if wide else "."
+            if wide:
+                said += ", and standard deviations between them."
+            else:
+                said += "."
             yield Text("")
             yield Text(said, style="dim")
         yield from warned(
@@ -256,7 +264,8 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
-            mean, sd = (mean_text(row.summary(x), percent, NOT_DEFINED) for x in ("mean", "sd"))
+            mean = mean_text(row.summary("mean"), percent, NOT_DEFINED)
+            sd = mean_text(row.summary("sd"), percent, NOT_DEFINED)
             yield row.label, mean if sd == NOT_DEFINED else f"{mean} ± {sd}"
         return
     translate = term_translator(dataset)
@@ -264,7 +273,9 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     for scalar in POINTS_OF["verification"]:
         if scalar.name not in numbers:
             continue
-        unit = ", %" if scalar.percent else ""
+        unit = ""
+        if scalar.percent:
+            unit = ", %"
         found = numbers[scalar.name]
         values = found.items() if isinstance(found, dict) else [(0.0, found)]
         for goal, value in values:

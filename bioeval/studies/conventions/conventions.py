@@ -154,11 +154,18 @@ def conventions(
                 "measure of the published number"
             )
         goal = Published.parse(published, digits, unit)
-    chosen = None if cards is None else [load(x) for x in require_list("cards", cards)]
+    chosen = None
+    if cards is not None:
+        chosen = [load(x) for x in require_list("cards", cards)]
     if not task:
         of_card = [x for x in MEASURES if chosen and x in chosen[0].tasks]
-        plain = "reid" if has_cameras(scores) else "verification"
-        task = of_card[0] if of_card else plain
+        plain = "verification"
+        if has_cameras(scores):
+            plain = "reid"
+        if of_card:
+            task = of_card[0]
+        else:
+            task = plain
     asked = (measure or "").lower()
     readings, left_out = Readings(scores, task, asked, at, chosen).listed()
     shared, rows = _Shared(scores, asked), []
@@ -166,7 +173,10 @@ def conventions(
         rows.append((reading, shared.values(reading, task)))
         reporter(progress)(done, len(readings))
     shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
-    names = [asked] if asked else shown
+    if asked:
+        names = [asked]
+    else:
+        names = shown
     return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)
 
 
@@ -189,7 +199,9 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
         found = math.nan
     rank = stem in ("cms", "cmc")
     if not (found > 0 and (found.is_integer() if rank else found < 1)):
-        expected = "a rank, as cmc=1" if rank else "a FAR between 0 and 1, as frr_at_far=0.01"
+        expected = "a FAR between 0 and 1, as frr_at_far=0.01"
+        if rank:
+            expected = "a rank, as cmc=1"
         raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
     return every[stem + equals], found
 
@@ -213,7 +225,9 @@ class _Shared:
             found = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
         except ProtocolError:
             return {}
-        return {reading.measure: found} if isinstance(found, float) else _measures(found, task)
+        if isinstance(found, float):
+            return {reading.measure: found}
+        return _measures(found, task)
 
     def evaluate(self, scores: Scores, card: str, **options: Any) -> xr.DataTree:
         """Evaluate all tasks of a card."""
@@ -226,14 +240,20 @@ class _Shared:
         rules = convention_of(card, **options)
         if self.measure and not self.measure.startswith("cmc"):
             rules = replace(rules, cmc="first-match")  # of AP and INP the CMC is no part
-        extra = "" if rules.cmc in ("first-match", "allshots") else f"{rules.cmc} {rules.ties}"
+        extra = ""
+        if rules.cmc not in ("first-match", "allshots"):
+            extra = f"{rules.cmc} {rules.ties}"
         over = self._counted(rules, rules.removed, extra)
         own = self._counted(rules, rules.ap_removed, "")
         tally = replace(
-            over, convention=rules.name, cmc=rules.cmc, removed_for_ap=rules.ap_removed,
-            matches=own.matches, junk=rules.junk_in_words,
+            over,
+            convention=rules.name,
+            cmc=rules.cmc,
+            removed_for_ap=rules.ap_removed,
+            matches=own.matches,
+            junk=rules.junk_in_words,
             cmc_matches=over.matches if rules.removed != rules.ap_removed else None,
-        )  # fmt: skip
+        )
         key = id(over), id(own), rules.cmc, *rules.result_options().values()
         if key not in self._kept:
             self._kept[key] = reid_dataset(tally, ReidOptions(**rules.result_options()))
@@ -245,7 +265,9 @@ class _Shared:
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:
-            cmc = rules.cmc if extra else "first-match"
+            cmc = "first-match"
+            if extra:
+                cmc = rules.cmc
             plain = replace(rules, removed=removed, removed_for_ap="as-above", cmc=cmc)
             self._kept[key] = RetrievalJob(self.scores, plain).run()
         return self._kept[key]
@@ -264,7 +286,10 @@ class _Shared:
 
 def _measures(found: Any, task: str) -> dict[str, float]:
     """Return the measures of a result by name."""
-    ds = found.to_dataset() if isinstance(found, xr.DataTree) else found
+    if isinstance(found, xr.DataTree):
+        ds = found.to_dataset()
+    else:
+        ds = found
     values: dict[str, float] = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")
@@ -277,7 +302,10 @@ def _measures(found: Any, task: str) -> dict[str, float]:
                 f"{name}{k}": float(ds[stem].sel(rank=k)) for k in ds["rank"].values.tolist()
             }
         else:
-            rates = ds[stem].isel(rank=0) if "rank" in ds[stem].dims else ds[stem]
+            if "rank" in ds[stem].dims:
+                rates = ds[stem].isel(rank=0)
+            else:
+                rates = ds[stem]
             values |= {
                 f"{name}{x:g}": float(rates.sel(far_target=x))
                 for x in ds["far_target"].values.tolist()
@@ -300,7 +328,10 @@ def _dataset(
     for reading, values in rows:
         if reading.measure not in ("", *names):
             continue
-        every = base | values if reading.measure else values
+        if reading.measure:
+            every = base | values
+        else:
+            every = values
         row = [every.get(x, math.nan) for x in names]
         near_to = partial(np.allclose, row, rtol=0, atol=EQUAL, equal_nan=True)
         same = next((also for _, x, also in found if near_to(x)), None)
@@ -313,9 +344,11 @@ def _dataset(
     order = sorted(
         range(len(found)),
         key=lambda i: (
-            bool(np.isnan(found[i][1]).all()), ["rounded", "cut", ""].index(near[i][1]), near[i][0]
+            bool(np.isnan(found[i][1]).all()),
+            ["rounded", "cut", ""].index(near[i][1]),
+            near[i][0],
         ),
-    )  # fmt: skip
+    )
     found, near = [found[i] for i in order], [near[i] for i in order]
     table = np.array([row for _, row, _ in found])
     over, more = ("reading",), table - start
@@ -362,17 +395,29 @@ def blocks(found: Found) -> Iterator[Block]:
     if published:
         yield Sentence(verdict(ds))
         yield Sentence()
-    names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    unit = ", %" if measure not in SCALARS or SCALARS[measure].percent else ""
-    scale = 100 if unit else 1
+    if measure:
+        names = [measure]
+    else:
+        names = [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
+    unit = ""
+    if measure not in SCALARS or SCALARS[measure].percent:
+        unit = ", %"
+    scale = 1
+    if unit:
+        scale = 100
     heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
-    rows = [(heads, "what differs")] if measure else []
+    if measure:
+        rows = [(heads, "what differs")]
+    else:
+        rows = []
     for i, words in enumerate(ds["reading"].values.tolist()):
         option = str(ds["option"].values[i])
         same = "".join(f"\n= {x}" for x in str(ds["also"].values[i]).splitlines())
         text = words + (f" ({option})" if option else "") + same
         if measure:
-            agrees = f"{ds['agrees'].values[i]:<9}" if published else ""
+            agrees = ""
+            if published:
+                agrees = f"{ds['agrees'].values[i]:<9}"
             value, more = float(ds[measure][i]), float(ds["difference"][i])
             cells = f"{number(scale * value, '.3f'):>9}{number(scale * more, '+.3f'):>14}"
             rows.append((agrees + cells, text))

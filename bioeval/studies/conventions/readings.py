@@ -48,7 +48,10 @@ class Published:
                 f"{Argument('published')} is {number!r} without its printed digits; give it as "
                 f'text, "{number}", or give {Argument("digits")}'
             )
-        text = number if isinstance(number, str) else repr(number)
+        if isinstance(number, str):
+            text = number
+        else:
+            text = repr(number)
         try:
             value = Decimal(text.strip().removesuffix("%").strip())
             exponent = value.as_tuple().exponent
@@ -61,10 +64,16 @@ class Published:
             ) from None
         if unit == "fraction" and value > 1:
             raise DataError(f"{Argument('published')} is {text}, above 1; expected a fraction")
-        decimals = max(0, -exponent) if digits is None else require_integer("digits", digits, low=0)
+        if digits is None:
+            decimals = max(0, -exponent)
+        else:
+            decimals = require_integer("digits", digits, low=0)
         last = Fraction(1, 10**decimals)
         either = (Fraction(value) / 100, last / 100), (Fraction(value), last)
-        known = "percent" if "%" in text or value > 1 else unit
+        if "%" in text or value > 1:
+            known = "percent"
+        else:
+            known = unit
         return cls(text, {"percent": either[:1], "fraction": either[1:], None: either}[known])
 
     def agreement(self, value: float) -> tuple[float, str]:
@@ -75,7 +84,10 @@ class Published:
         for word, low, high in (("rounded", -0.5, 0.5), ("cut", 0.0, 1.0)):
             for published, last in self.fractions:
                 over, slack = float((Fraction(value) - published) / last), EQUAL / float(last)
-                top = high + slack if word == "rounded" else high - slack
+                if word == "rounded":
+                    top = high + slack
+                else:
+                    top = high - slack
                 if low - slack <= over <= top:
                     return near, word
         return near, ""
@@ -168,8 +180,13 @@ class Readings:
             return f"it is for {card.layout}, and the scores are {self.scores.layout}"
         missing = [x for x in card.exclude if not self._both_have(x)]
         if self.task == "reid" and convention_of(card).needs_cameras:
-            missing += [] if has_cameras(self.scores) else ["camera"]
-        return f"no metadata column {', '.join(missing)} on both sides" if missing else ""
+            if has_cameras(self.scores):
+                missing += []
+            else:
+                missing += ["camera"]
+        if missing:
+            return f"no metadata column {', '.join(missing)} on both sides"
+        return ""
 
     def _both_have(self, column: str) -> bool:
         scores = self.scores
@@ -192,13 +209,25 @@ class Readings:
         """Return the expression of the same scores made anew, with arguments changed."""
         scores = self.scores
         square = scores.probe_ids is scores.gallery_ids
-        given = {"probe_meta": "scores.probe_meta"} if scores.probe_meta else {}
+        if scores.probe_meta:
+            given = {"probe_meta": "scores.probe_meta"}
+        else:
+            given = {}
         if not square or "gallery_labels" in changed:
             given |= {"gallery_labels": "scores.gallery_labels"}
-            given |= {"gallery_meta": "scores.gallery_meta"} if scores.gallery_meta else {}
+            if scores.gallery_meta:
+                given |= {"gallery_meta": "scores.gallery_meta"}
+            else:
+                given |= {}
         given |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
-        given |= {"mask": "scores.mask"} if scores._has_mask else {}
-        given |= {"exclude": repr(scores.exclude)} if scores.exclude else {}
+        if scores._has_mask:
+            given |= {"mask": "scores.mask"}
+        else:
+            given |= {}
+        if scores.exclude:
+            given |= {"exclude": repr(scores.exclude)}
+        else:
+            given |= {}
         listed = ", ".join(f"{k}={v}" for k, v in (given | changed).items())
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
@@ -206,7 +235,9 @@ class Readings:
         """Yield departures in the data, each in words, as an option and as an expression."""
         scores = self.scores
         if scores.kind != "order":
-            turned = "distance" if larger_is_closer(scores.kind) else "similarity"
+            turned = "similarity"
+            if larger_is_closer(scores.kind):
+                turned = "distance"
             made = f"scores.with_values(scores.values, {turned!r})"
             if are_pairs(scores):
                 made = f"be.Scores.from_pairs(scores.values, scores.genuine, kind={turned!r})"
@@ -220,7 +251,9 @@ class Readings:
             kept = column in scores.exclude
             names = [x for x in scores.exclude if x != column] + [column] * (not kept)
             words = f"pairs of one subject and one {column} {'kept' if kept else 'removed'}"
-            option = "exclude=None" if kept else f'exclude="{column}"'
+            option = "exclude=None"
+            if not kept:
+                option = f'exclude="{column}"'
             yield words, option, f"scores.excluding({', '.join(map(repr, names))})"
         if scores.layout == "all-against-all" and knows_people(scores):
             made = self._made(gallery_labels="scores.probe_labels")
@@ -237,7 +270,9 @@ class Readings:
         assert task is not None
         targets = f"far_targets={list(FAR_TARGETS) if self.at is None else [self.at]}"
         first, pairs = task.templates[0], are_pairs(scores)
-        made = "" if pairs else f'templates="{first}", fusion="{task.fusion}", '
+        made = ""
+        if not pairs:
+            made = f'templates="{first}", fusion="{task.fusion}", '
 
         def call(of: str = "scores", made: str = made, more: str = "") -> str:
             return f"be.verification({of}, {made}{targets}{more})"
@@ -260,7 +295,9 @@ class Readings:
         if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
             for which, half in (("later", "tril"), ("earlier", "triu")):
-                side = -1 if half == "tril" else 1
+                side = 1
+                if half == "tril":
+                    side = -1
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
                 words = f"each pair of templates once, the {which} one as the probe"
                 found.append(Reading(words, "unordered pairs", call(of)))
@@ -275,31 +312,43 @@ class Readings:
         if self.scores.dtype.kind == "f":
             values = "scores.values[~np.isnan(scores.values)]"
         every = f"np.unique({values})"
-        every = f"np.r_[{every}, np.inf]" if similar else f"np.r_[-np.inf, {every}]"
+        if similar:
+            every = f"np.r_[{every}, np.inf]"
+        else:
+            every = f"np.r_[-np.inf, {every}]"
         # From the loosest threshold on, so that the first of equal points is the loosest.
-        turned = "" if similar else ".isel(threshold=slice(None, None, -1))"
+        turned = ".isel(threshold=slice(None, None, -1))"
+        if similar:
+            turned = ""
         points = f"{call(more=f', thresholds={every}')}{turned}"
         near = "int(abs(p.far.values - p.frr.values).argmin())"
         rules = [
             ("EER on the convex hull of the ROC", "eer_hull", "float(p.eer_hull)", call()),
             (
-                "EER as the middle of FVC's interval", "(eer_low + eer_high) / 2",
-                "float(p.eer_low + p.eer_high) / 2", call(),
+                "EER as the middle of FVC's interval",
+                "(eer_low + eer_high) / 2",
+                "float(p.eer_low + p.eer_high) / 2",
+                call(),
             ),
             (
-                "EER as the mean of FAR and FRR where they are nearest", "ASVspoof",
-                f"float((p.far + p.frr)[{near}]) / 2", points,
+                "EER as the mean of FAR and FRR where they are nearest",
+                "ASVspoof",
+                f"float((p.far + p.frr)[{near}]) / 2",
+                points,
             ),
             (
-                "EER as FRR where FAR and FRR are nearest", "FRR there",
-                f"float(p.frr[{near}])", points,
+                "EER as FRR where FAR and FRR are nearest",
+                "FRR there",
+                f"float(p.frr[{near}])",
+                points,
             ),
             (
                 "EER where lines between the points of the ROC cross FAR = FRR",
                 "scikit-learn and brentq",
-                "float(np.interp(0, (p.far - p.frr)[::-1], p.far[::-1]))", points,
+                "float(np.interp(0, (p.far - p.frr)[::-1], p.far[::-1]))",
+                points,
             ),
-        ]  # fmt: skip
+        ]
         if self.measure in ("", "eer"):
             for words, option, value, of in rules:
                 yield Reading(words, option, f"(lambda p: {value})({of})", "eer")
@@ -308,14 +357,16 @@ class Readings:
         for x in FAR_TARGETS if self.at is None else [self.at]:
             for words, option, value in (
                 (
-                    f"FRR at the point whose FAR is nearest to {x:g}", "nearest",
+                    f"FRR at the point whose FAR is nearest to {x:g}",
+                    "nearest",
                     f"p.frr[int(abs(p.far.values - {x}).argmin())]",
                 ),
                 (
-                    f"FRR interpolated between the points around FAR {x:g}", "interpolated",
+                    f"FRR interpolated between the points around FAR {x:g}",
+                    "interpolated",
                     f"np.interp({x}, p.far[::-1], p.frr[::-1])",
                 ),
-            ):  # fmt: skip
+            ):
                 yield Reading(
                     words, option, f"(lambda p: float({value}))({points})", f"frr_at_far={x:g}"
                 )
@@ -325,8 +376,13 @@ class Readings:
     def _identification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
         card: Any = base.tasks[self.task]
         given = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
-        targets = f", far_targets={[self.at]}" if self.task == "open_set" else ""
-        given |= {"impostors": card.impostors} if targets else {"unmated": "skip"}
+        targets = ""
+        if self.task == "open_set":
+            targets = f", far_targets={[self.at]}"
+        if targets:
+            given |= {"impostors": card.impostors}
+        else:
+            given |= {"unmated": "skip"}
 
         def call(of: str = "scores", **changed: str) -> str:
             written = ", ".join(f"{k}={v!r}" for k, v in (given | changed).items())
@@ -343,11 +399,13 @@ class Readings:
             *(
                 Reading(
                     f"ranks of subjects by the {FUSED[x]} of their templates",
-                    f'rank_unit="subject", fusion="{x}"', call(rank_unit="subject", fusion=x),
+                    f'rank_unit="subject", fusion="{x}"',
+                    call(rank_unit="subject", fusion=x),
                 )
-                for x in FUSED if x != "min"
+                for x in FUSED
+                if x != "min"
             ),
-        ]  # fmt: skip
+        ]
         if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
             words = "one template of each subject enrolled"
             found.append(Reading(words, 'gallery="single"', call(gallery="single")))
@@ -355,7 +413,10 @@ class Readings:
 
     def _reid(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
         rules = convention_of(base)
-        ranks = int(self.at) if self.at is not None else max(RANKS)
+        if self.at is not None:
+            ranks = int(self.at)
+        else:
+            ranks = max(RANKS)
 
         def call(of: str = "scores", card: str = base.name, **changed: Any) -> str:
             written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())
@@ -367,7 +428,10 @@ class Readings:
         for key, part in RETRIEVAL.items():
             if apart.get(key):  # the measure does not depend on it
                 continue
-            now = rules.ap_removed if key == "removed_for_ap" else rules[key]
+            if key == "removed_for_ap":
+                now = rules.ap_removed
+            else:
+                now = rules[key]
             for word, choice in FIELDS[key].choices.items():
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):

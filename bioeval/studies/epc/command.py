@@ -40,12 +40,16 @@ sets_options = option_group(
 
 
 def evaluate_sets(
-    study: Callable[..., Any], over: str, defined: str,
+    study: Callable[..., Any],
+    over: str,
+    defined: str,
     given: Mapping[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     """Evaluate each system on its two sets, over one dimension of the result."""
     options = dict(given)
-    files, dev, test = (options.pop(x) for x in ("files", "dev", "test"))
+    files = options.pop("files")
+    dev = options.pop("dev")
+    test = options.pop("test")
     if files:
         raise click.UsageError(
             f"{files[0]!r} is given without --dev or --test; give --dev FILE --test FILE once for "

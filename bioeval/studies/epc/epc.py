@@ -265,8 +265,14 @@ def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[li
     first, several = next(iter(found.values())), len(found) > 1
     rows = []
     for i in shown_points(first.sizes[weight]):
-        shown = [ds[rates[0]] for ds in found.values()] if several else [first[x] for x in rates]
-        at = [] if several else [float(first["threshold"][i])]
+        if several:
+            shown = [ds[rates[0]] for ds in found.values()]
+        else:
+            shown = [first[x] for x in rates]
+        if several:
+            at = []
+        else:
+            at = [float(first["threshold"][i])]
         cells = [percent(float(rate[i]), unit="") for rate in shown]
         rows.append([f"{weight} {float(first[weight][i]):g}", *at, *cells])
     return rows
@@ -311,12 +317,15 @@ EPSC: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr"),
     "iapar_pooled": Name("proportion of all attack attempts accepted, whatever their species"),
     "ia": Name("attack attempts accepted", "attempts"),
-    **{name: VERIFICATION[name] for name in _NUMBERS[:2]}, **_OF_ATTACKS,
+    **{name: VERIFICATION[name] for name in _NUMBERS[:2]},
+    **_OF_ATTACKS,
     "dev_far_w": Name(f"weighted false accept rate on the development set: {_WEIGHED}"),
     "dev_frr": Name("false reject rate on the development set"),
-    **{f"dev_{name}": Name(f"{name.replace('_', ' ')} of the development set", "attempts")
-       for name in _NUMBERS},
-}  # fmt: skip
+    **{
+        f"dev_{name}": Name(f"{name.replace('_', ' ')} of the development set", "attempts")
+        for name in _NUMBERS
+    },
+}
 
 
 def epsc(
@@ -400,7 +409,9 @@ def epsc(
     search = _Search(made, attacks[0], chosen, weight, criterion)
     at = search.thresholds()
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    given = known if len(known) else None
+    given = None
+    if len(known):
+        given = known
     judged = count_bona_fide(parts[1].bona_fide, None, options, given, progress)
     numbers = [_numbers(*both) for both in zip((made, judged), attacks, strict=True)]
     fa, fr = errors_at(judged.tally, at)
@@ -414,10 +425,19 @@ def epsc(
     far_w = _weighted(omega, far, iapar)
     over = ("omega",)
     variables: dict[str, Any] = {
-        "threshold": to_user(at, dev.kind), "far_w": far_w, "wer": part * far_w + (1 - part) * frr,
-        "hter_w": (far_w + frr) / 2, "far": far, "frr": frr, "iapar_pooled": iapar,
-        "fa": fa, "fr": fr, "ia": ia, "dev_far_w": search.far_w, "dev_frr": search.frr,
-    }  # fmt: skip
+        "threshold": to_user(at, dev.kind),
+        "far_w": far_w,
+        "wer": part * far_w + (1 - part) * frr,
+        "hter_w": (far_w + frr) / 2,
+        "far": far,
+        "frr": frr,
+        "iapar_pooled": iapar,
+        "fa": fa,
+        "fr": fr,
+        "ia": ia,
+        "dev_far_w": search.far_w,
+        "dev_frr": search.frr,
+    }
     variables = {name: (over, values) for name, values in variables.items()}
     attempts = numbers[1] | {f"dev_{name}": n for name, n in numbers[0].items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
@@ -488,8 +508,14 @@ class _Search:
         impostor = self.found.tally.impostor
         scores = self.genuine[:1], self.attack[:1]
         lowest = impostor.negative_infinite or any(-np.inf in x for x in scores)
-        self.reject_all = np.nan if lowest else -np.inf
-        choose = self._equal if self.criterion == "eer" else self._least
+        if lowest:
+            self.reject_all = np.nan
+        else:
+            self.reject_all = -np.inf
+        if self.criterion == "eer":
+            choose = self._equal
+        else:
+            choose = self._least
         at = np.array([choose(attempts, *weights) for weights in self._weights])
         fr, fa, ia = self._errors(attempts, at)
         genuine, impostors, attacks = (self.number[name] for name in _NUMBERS)
@@ -522,7 +548,8 @@ class _Search:
         fr, _, ia = self._errors(attempts, scores)
         for a, b, c in self._weights:
             cost = float(a) * fr + float(c) * ia
-            lows, highs = (cost + float(b) * attempts.below[x] for x in (bins, bins + 1))
+            lows = cost + float(b) * attempts.below[bins]
+            highs = cost + float(b) * attempts.below[bins + 1]
             best = min(float(a * self.number["genuine_attempts"]), highs.min(initial=np.inf))
             cheap |= lows <= best * (1 + SLACK)
         self.cheap = scores[cheap]
@@ -533,7 +560,10 @@ class _Search:
 
     def _least(self, attempts: Attempts, a: int, b: int, c: int) -> float:
         """Return the threshold with the least weighted errors: a genuine score, or reject-all."""
-        cheap = np.unique(self.genuine.astype(np.float64)) if self.cheap is None else self.cheap
+        if self.cheap is None:
+            cheap = np.unique(self.genuine.astype(np.float64))
+        else:
+            cheap = self.cheap
         errors = self._errors(attempts, cheap)
         cost = float(a) * errors[0] + float(b) * errors[1] + float(c) * errors[2]
         near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))
@@ -544,7 +574,9 @@ class _Search:
             )
         ]
         least, i = min(exact, default=(np.inf, 0))  # none where rejecting all costs least
-        return float(cheap[i]) if least < a * self.number["genuine_attempts"] else self.reject_all
+        if least < a * self.number["genuine_attempts"]:
+            return float(cheap[i])
+        return self.reject_all
 
     # -- where weighted errors are equal
 

@@ -14,12 +14,19 @@ class EpcDisplay(CurvesDisplay):
     """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
 
     spec = CurveSpec(
-        "epc", "EPC", "alpha", {"hter": ""}, "Weight of FAR, alpha (that of FRR: 1 - alpha)",
-        "Half total error rate on the test set, HTER", terms=(("far", "frr"), ""), marked=False,
-        limits=CurvesDisplay.up_to_highest, details=lambda _: [
+        "epc",
+        "EPC",
+        "alpha",
+        {"hter": ""},
+        "Weight of FAR, alpha (that of FRR: 1 - alpha)",
+        "Half total error rate on the test set, HTER",
+        terms=(("far", "frr"), ""),
+        marked=False,
+        limits=CurvesDisplay.up_to_highest,
+        details=lambda _: [
             "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
         ],
-    )  # fmt: skip
+    )
 
 
 def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
@@ -78,11 +85,17 @@ class EpscDisplay(CurvesDisplay):
     """Errors on the test set; ``x`` of a curve is omega and ``y`` HTER_w or IAPAR."""
 
     spec = CurveSpec(
-        "epsc", "EPSC", "omega",
+        "epsc",
+        "EPSC",
+        "omega",
         {"hter_w": "HTER_w", "iapar_pooled": "IAPAR"},
-        "Weight of attacks among the negatives, omega", "Error rate on the test set",
-        marked=False, limits=CurvesDisplay.up_to_highest, by_itself="omega", details=_criterion,
-    )  # fmt: skip
+        "Weight of attacks among the negatives, omega",
+        "Error rate on the test set",
+        marked=False,
+        limits=CurvesDisplay.up_to_highest,
+        by_itself="omega",
+        details=_criterion,
+    )
 
 
 def epsc(data: Any, ax: Axes | None = None, **style: Any) -> EpscDisplay:

@@ -75,15 +75,22 @@ def explain_verification(
 ) -> TaskExplanation:
     """Return the explanation of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
-    unit = "subject" if multi else "template"
+    unit = "template"
+    if multi:
+        unit = "subject"
     cells = row.of(i)
-    candidates = subjects(cells, job.fusion) if multi else templates(cells)
+    if multi:
+        candidates = subjects(cells, job.fusion)
+    else:
+        candidates = templates(cells)
     entries = Lister(row, threshold, unit, job.fusion).entries(candidates, ties)
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(job, i)
     found = []
     for entry in entries:
-        times = 1 if claimed is None else claimed.get(group[entry.column], 0)
+        times = 1
+        if claimed is not None:
+            times = claimed.get(group[entry.column], 0)
         if entry.role != LEFT_OUT and not times:
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
         found.append(_counted(entry, times, enrolled))
@@ -111,7 +118,10 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
     """Return an entry with the counters that its attempt adds to."""
     if entry.role == LEFT_OUT:
         return entry
-    names = ("ga", "fr") if entry.role == GENUINE else ("fa", "gr")
+    if entry.role == GENUINE:
+        names = ("ga", "fr")
+    else:
+        names = ("fa", "gr")
     if not enrolled:
         names = ("fa_unenrolled", "gr_unenrolled")
     yes, no = ((Count(name, None, times),) for name in names)
@@ -127,7 +137,10 @@ def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
         return None, True
     found: dict[int, int] = {}
     own = _of_row(job.claims, i)
-    unenrolled_probes = [] if job.unenrolled_probes is None else _of_row(job.unenrolled_probes, i)
+    if job.unenrolled_probes is None:
+        unenrolled_probes = []
+    else:
+        unenrolled_probes = _of_row(job.unenrolled_probes, i)
     for group in own + unenrolled_probes:
         found[group] = found.get(group, 0) + 1
     return found, not unenrolled_probes
@@ -154,7 +167,8 @@ class BestMate:
         if not mates:
             return None
         facts = facts_of_first(mates)
-        found, expected = (tuple(places(facts, rule)) for rule in (ties, "expected"))
+        found = tuple(places(facts, ties))
+        expected = tuple(places(facts, "expected"))
         return cls(mates[0].candidate, mates[0].tied, found, expected)
 
     def says(self, ties: str) -> str:
@@ -162,8 +176,9 @@ class BestMate:
         if not self.tied:
             return ""
         shares = ", ".join(f"{amount_text(w)} at rank {r}" for r, w in self.expected)
-        others = "1 entry of another subject is" if self.tied == 1 else (
-            f"{self.tied} entries of other subjects are")  # fmt: skip
+        others = "1 entry of another subject is"
+        if self.tied != 1:
+            others = f"{self.tied} entries of other subjects are"
         return (
             f"Tie: {others} exactly as close as the nearest mate. Ties are {ties}"
             f"{_TIES[ties]}; the mean over all orders (expected) is {shares}."
@@ -215,9 +230,14 @@ class SearchedRow:
     ) -> TaskExplanation:
         """Return the explanation of the row in a role of open-set identification."""
         return TaskExplanation(
-            task="open_set", role=role, unit=self.unit, rule=_OPEN_SET[role],
-            entries=tuple(entries), also=also, notes=tuple(notes),
-        )  # fmt: skip
+            task="open_set",
+            role=role,
+            unit=self.unit,
+            rule=_OPEN_SET[role],
+            entries=tuple(entries),
+            also=also,
+            notes=tuple(notes),
+        )
 
     @property
     def enrolled(self) -> bool:
@@ -265,8 +285,12 @@ def _as_genuine(
     found = []
     for entry in search.entries(candidates):
         if entry.column == best.candidate.decides and entry.role == GENUINE:
-            what = f"nearest mate, at rank {rank}" if len(best.ranks) == 1 else "nearest mate"
-            late = " (not first: always a false reject)" if miss == 1 else ""
+            what = "nearest mate"
+            if len(best.ranks) == 1:
+                what = f"nearest mate, at rank {rank}"
+            late = ""
+            if miss == 1:
+                late = " (not first: always a false reject)"
             entry = adding(entry, accepted, (Count("fr"),), what + late)
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
@@ -300,8 +324,14 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
     ]
     found = [replace(entry, place=k, tied=False) for k, entry in enumerate(found, start=1)]
     left_out = [entry for entry in entries if entry.place is None]
-    notes = [] if found else ["No usable entry of another subject: no impostor attempt."]
-    also = [Count("impostor_attempts")] if found else []
+    if found:
+        notes = []
+    else:
+        notes = ["No usable entry of another subject: no impostor attempt."]
+    if found:
+        also = [Count("impostor_attempts")]
+    else:
+        also = []
     return search.explained(IMPOSTOR, [*found, *left_out], notes, *also)
 
 
@@ -326,7 +356,9 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
         if best is not None and entry.role == GENUINE:
             first = entry.column == best.candidate.decides
             adds = tuple(Count("cms_count", r, w) for r, w in best.ranks) if first else ()
-            why = "nearest mate: CMS from this rank on" if first else "a nearer mate decides"
+            why = "a nearer mate decides"
+            if first:
+                why = "nearest mate: CMS from this rank on"
             entry = adding(entry, adds, adds, why)
         found.append(entry if best is None else _ahead(entry, best))
     if best is None:
@@ -419,9 +451,10 @@ class RowExplainer:
                 )
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)
-                found = (
-                    explain_open_set(search) if node == "open_set" else [explain_closed_set(search)]
-                )
+                if node == "open_set":
+                    found = explain_open_set(search)
+                else:
+                    found = [explain_closed_set(search)]
                 tasks += found
         searches = self.plan.searches
         if self.claim is None and "reid" in searches:
@@ -430,7 +463,9 @@ class RowExplainer:
             tasks += explain_query(QueryRow(query, i, retrieval.lists))
         if "gom" in searches:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
-        named = self.names[i] if self.names[i] != str(i) else ""
+        named = ""
+        if self.names[i] != str(i):
+            named = self.names[i]
         return dict(
             probe=i,
             name=named,
@@ -515,7 +550,9 @@ class RowExplainer:
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"
         found = float(scalars["eer_threshold"][1])
-        sign = -1 if larger_is_closer(self.scores.kind) else 1
+        sign = 1
+        if larger_is_closer(self.scores.kind):
+            sign = -1
         return sign * found, "where open-set identification has the equal error rate, on these data"
 
 
@@ -643,7 +680,10 @@ def explain(
 
 def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     """Return scores without attack presentations, named by their places, and the probe's place."""
-    kept = without_attacks(scores) if isinstance(scores, Scores) else scores
+    if isinstance(scores, Scores):
+        kept = without_attacks(scores)
+    else:
+        kept = scores
     if kept is scores or are_pairs(scores):
         return kept, probe
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)

@@ -80,7 +80,10 @@ class RowCells:
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
         labelled = knows_people(self.scores)
-        subjects = self.scores.gallery_labels.tolist() if labelled else []
+        if labelled:
+            subjects = self.scores.gallery_labels.tolist()
+        else:
+            subjects = []
         self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
         self._known: dict[int, tuple[Cell, ...]] = {}
 
@@ -111,7 +114,9 @@ class RowCells:
                 why = reasons.of(column)
             elif math.isnan(score):
                 why = f"{FAILED}: an attempt at an infinite distance"
-            usable = None if math.isnan(distance) else distance
+            usable = None
+            if not math.isnan(distance):
+                usable = distance
             found.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
         return sorted(found, key=lambda cell: cell.column)
 
@@ -124,14 +129,22 @@ class _Reasons:
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
         nothing = np.zeros(len(every), dtype=bool)
-        self.masked, self.removed = (
-            BlockReader(x).given.masked(i, i + 1)[0] for x in (row.given, row.scores)
-        )
-        self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
+        self.masked = BlockReader(row.given).given.masked(i, i + 1)[0]
+        self.removed = BlockReader(row.scores).given.masked(i, i + 1)[0]
+        if self.scores.exclude:
+            self.excluded = self.scores._excluded(*cells)
+        else:
+            self.excluded = nothing
         times = self.scores._enrolment_times
-        self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
+        if times is None:
+            self.not_enrolled = nothing
+        else:
+            self.not_enrolled = times.not_enrolled(*cells)
         verification = row.card.verification
-        self.pairs = "ordered" if verification is None else verification.pairs
+        if verification is None:
+            self.pairs = "ordered"
+        else:
+            self.pairs = verification.pairs
 
     def of(self, column: int) -> str:
         """Return the reason of one comparison."""
@@ -178,12 +191,16 @@ class RowThreshold:
 
     def accepts(self, distance: float) -> bool | None:
         """Return whether a distance is accepted; None without a threshold. NaN rejects all."""
-        return None if self.distance is None else distance <= self.distance
+        if self.distance is None:
+            return None
+        return distance <= self.distance
 
     @property
     def sign(self) -> int:
         """Factor that turns a distance into a score."""
-        return -1 if larger_is_closer(self.kind) else 1
+        if larger_is_closer(self.kind):
+            return -1
+        return 1
 
 
 @dataclass(frozen=True)
@@ -222,7 +239,10 @@ class Lister:
             if candidate.distance is not None:
                 score = self.threshold.sign * candidate.distance + 0.0
                 reason = reason or self._fused(candidate)
-        role = GENUINE if candidate.own else IMPOSTOR
+        if candidate.own:
+            role = GENUINE
+        else:
+            role = IMPOSTOR
         return Entry(
             place=None,
             column=candidate.decides,
@@ -247,7 +267,9 @@ class Lister:
 
 
 def _short(cell: Cell) -> str:
-    return "NaN" if cell.score is None or cell.score != cell.score else f"{cell.score:.6g}"
+    if cell.score is None or cell.score != cell.score:
+        return "NaN"
+    return f"{cell.score:.6g}"
 
 
 def adding(
@@ -298,9 +320,14 @@ def _subject(cells: list[Cell], fusion: str) -> Candidate:
     if not usable:
         reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
         return Candidate(
-            first.column, first.column, first.group, first.own, None,
-            f"no template of the subject is left ({reasons})", tuple(cells),
-        )  # fmt: skip
+            first.column,
+            first.column,
+            first.group,
+            first.own,
+            None,
+            f"no template of the subject is left ({reasons})",
+            tuple(cells),
+        )
     ordered = sorted(usable, key=lambda cell: (cell.distance, cell.column))
     nearest = ordered[0]
     distance = fused([cell.distance for cell in usable if cell.distance is not None], fusion)
@@ -331,16 +358,23 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
     if method == "max":
         return max(distances)
     if method == "kth":
-        return sorted(distances)[k - 1] if len(distances) >= k else None
+        if len(distances) >= k:
+            return sorted(distances)[k - 1]
+        return None
     if method == "median":
         inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
-        middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
+        if inner[0] == inner[-1]:
+            middle = inner[0]
+        else:
+            middle = 0.5 * inner[0] + 0.5 * inner[-1]
     else:
         middle = 0.0
         for distance in distances:  # one by one: sum() compensates rounding, the counts do not
             middle += distance
         middle /= len(distances)
-    return math.inf if math.isnan(middle) else middle
+    if math.isnan(middle):
+        return math.inf
+    return middle
 
 
 def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
@@ -441,10 +475,14 @@ class QueryRow:
                 why = "distractor"
             found.append(
                 Cell(
-                    column, int(lists.identity[column]), bool(own[column]),
-                    distance if usable else None, score, why,
+                    column,
+                    int(lists.identity[column]),
+                    bool(own[column]),
+                    distance if usable else None,
+                    score,
+                    why,
                 )
-            )  # fmt: skip
+            )
         return templates(found)
 
     def _removed(self, rule: str, column: int) -> str:
@@ -459,7 +497,9 @@ class QueryRow:
 
     def _camera(self, column: int) -> str:
         meta = self.lists.scores.gallery_meta
-        return f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
+        if "camera" in meta:
+            return f" ({plain(meta['camera'][column])})"
+        return ""
 
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
@@ -490,7 +530,9 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
         rank, order = match.rank(ties), match.order
         precision = order / rank
         if form == "trapezoid":
-            earlier = (order - 1) / (rank - 1) if rank > 1 else 1.0
+            earlier = 1.0
+            if rank > 1:
+                earlier = (order - 1) / (rank - 1)
             precision = (earlier + precision) / 2
         elif form == "tied-once":
             same = [m.order for m in matches if m.candidate.distance == match.candidate.distance]
@@ -610,7 +652,10 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
         if matches:
             last = matches[-1]
             unclear = ties == "expected" and any(m.tied for m in matches)
-            inp = float("nan") if unclear else len(matches) / last.rank(ties)
+            if unclear:
+                inp = float("nan")
+            else:
+                inp = len(matches) / last.rank(ties)
             adds[last.candidate.column].append(Count("inp", None, inp))
     lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")
     entries = []
@@ -638,7 +683,10 @@ def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
     """Return the contribution of a match to the average precision of a list cut at rank K."""
     if convention.rank_k is None:
         return []
-    over = number if convention.rank_k_over == "positives" else min(number, convention.rank_k)
+    if convention.rank_k_over == "positives":
+        over = number
+    else:
+        over = min(number, convention.rank_k)
     rank = match.rank(convention.ties)
     if rank > convention.rank_k:
         return []
@@ -661,8 +709,12 @@ def _ties(matches: Sequence[Match], ties: str) -> list[str]:
     tied = [m for m in matches if m.tied]
     if not tied:
         return []
-    what = "1 match has" if len(tied) == 1 else f"{len(tied)} matches have"
-    undefined = "; average precision is not defined then (NaN)" if ties == "expected" else ""
+    what = "1 match has"
+    if len(tied) != 1:
+        what = f"{len(tied)} matches have"
+    undefined = ""
+    if ties == "expected":
+        undefined = "; average precision is not defined then (NaN)"
     others = "entries of another identity exactly as close"
     return [f"Tie: {what} {others}. Ties are {ties}{undefined}."]
 

@@ -57,7 +57,10 @@ def _lists(
         zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
         shortened = any(line.number > 1 for line in shown.lines)
-        note = ["Decisive entries are shown; the others are counted."] if shortened else []
+        if shortened:
+            note = ["Decisive entries are shown; the others are counted."]
+        else:
+            note = []
         table = _list(shown, explained, f"list-{k}", note)
         if pictures:
             table["heads"].insert(1, "Image")
@@ -73,7 +76,9 @@ def _list(
     shown: ShownList, explained: RowExplanation, name: str, note: list[str]
 ) -> dict[str, Any]:
     """Return a list with places, roles, the counters of each entry by task, and reasons."""
-    what = "Template" if shown.unit == "template" else "By template"
+    what = "By template"
+    if shown.unit == "template":
+        what = "Template"
     rows: list[list[Any]] = []
     for line in shown.lines:
         accepted = {None: "", True: "yes", False: "no"}[line.accepted]

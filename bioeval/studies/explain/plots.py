@@ -91,7 +91,10 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
-        line = _PICTURED if self._faces else _LINE
+        if self._faces:
+            line = _PICTURED
+        else:
+            line = _LINE
         high = [line * max(len(x.lines), 1) + _LINE * _extra(x) + _AROUND for x in self.lists]
         first = self._axes(ax, (self._wide(), sum(high) + 0.2))
         self.axes_ = [first]
@@ -100,12 +103,20 @@ class RowWalkDisplay(Display):
             parts = place.subgridspec(len(high), 1, height_ratios=high)
             first.set_subplotspec(parts[0])
             self.axes_ += [self._more_axes(parts[k]) for k in range(1, len(high))]
-        title = f"{name}: {self.walk.title}" if name else self.walk.title
+        if name:
+            title = f"{name}: {self.walk.title}"
+        else:
+            title = self.walk.title
         for k, (axes, shown) in enumerate(zip(self.axes_, self.lists, strict=False)):
-            what = "subjects" if shown.unit == "subject" else "templates"
+            what = "templates"
+            if shown.unit == "subject":
+                what = "subjects"
             if shown.tasks[0].task == "reid":
                 what = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
-            heading = f"{as_plot_text(title)}: list of {what}" if k == 0 else f"List of {what}"
+            if k == 0:
+                heading = f"{as_plot_text(title)}: list of {what}"
+            else:
+                heading = f"List of {what}"
             rows = max(head.count(",") + 1 for head in shown.heads)
             self._titled(heading, None, self._over() if k == 0 else (), axes, 12.0 * rows)
             self._draw(axes, shown, style)
@@ -119,18 +130,30 @@ class RowWalkDisplay(Display):
         if name not in self._faces:
             return
         pixels = (round(2 * size),) * 2  # two to a point
-        shown = self._faces[name].resize(pixels) if pixels[0] < 64 else self._faces[name]
+        if pixels[0] < 64:
+            shown = self._faces[name].resize(pixels)
+        else:
+            shown = self._faces[name]
         grey = np.asarray(shown)
         picture = OffsetImage(grey, zoom=size / grey.shape[0], cmap="gray", norm=Normalize(0, 255))
         box = AnnotationBbox(
-            picture, (0, y), step, xycoords=("axes fraction", across), boxcoords="offset points",
-            frameon=False, pad=0, annotation_clip=False,
-        )  # fmt: skip
+            picture,
+            (0, y),
+            step,
+            xycoords=("axes fraction", across),
+            boxcoords="offset points",
+            frameon=False,
+            pad=0,
+            annotation_clip=False,
+        )
         ax.add_artist(box)
 
     def _over(self) -> list[str]:
         walk = self.walk
-        said = [as_plot_text(walk.system)] if walk.system else []
+        if walk.system:
+            said = [as_plot_text(walk.system)]
+        else:
+            said = []
         said += [walk.layout, f"protocol {walk.protocol}"]
         lines = ["; ".join(said)]
         if walk.threshold is not None and not math.isnan(walk.threshold):
@@ -156,24 +179,47 @@ class RowWalkDisplay(Display):
             colour, marker, filled = _ROLES[line.role]
             if line.score is None:
                 ax.text(
-                    0.5, y, "⋮", transform=ax.get_yaxis_transform(), ha="center", va="center",
+                    0.5,
+                    y,
+                    "⋮",
+                    transform=ax.get_yaxis_transform(),
+                    ha="center",
+                    va="center",
                     color=QUIET,
-                )  # fmt: skip
+                )
                 continue
             score = min(max(line.score, left), right)
             if math.isnan(line.score):
-                score = left if larger_is_closer(self.walk.kind) else right
+                if larger_is_closer(self.walk.kind):
+                    score = left
+                else:
+                    score = right
             if not math.isfinite(line.score):
                 self._note(
-                    score_text(line.score), (score, y), (-8 if score == right else 8, 0), ax,
-                    xycoords="data", ha="right" if score == right else "left", va="center",
-                )  # fmt: skip
+                    score_text(line.score),
+                    (score, y),
+                    (-8 if score == right else 8, 0),
+                    ax,
+                    xycoords="data",
+                    ha="right" if score == right else "left",
+                    va="center",
+                )
             ax.hlines(y, left, score, color=_BAR, linewidth=1.0, zorder=1)
             ax.plot(
-                [score], [y], marker=marker, markersize=6.5, linestyle="", zorder=3,
-                clip_on=False, **{"color": colour, "markerfacecolor": colour if filled else "white",
-                                  "markeredgewidth": 1.4, **style},
-            )  # fmt: skip
+                [score],
+                [y],
+                marker=marker,
+                markersize=6.5,
+                linestyle="",
+                zorder=3,
+                clip_on=False,
+                **{
+                    "color": colour,
+                    "markerfacecolor": colour if filled else "white",
+                    "markeredgewidth": 1.4,
+                    **style,
+                },
+            )
         self._threshold(ax, shown, threshold)
         self._words(ax, shown)
         self._labelled(score_label(self.walk.kind), "", ax=ax)
@@ -183,22 +229,31 @@ class RowWalkDisplay(Display):
             below.append("a | b: a if accepted, b if rejected")
         if below:
             self._note(
-                "\n".join(row for text in below for row in _wrapped(text)), (0, 0), (0, -36), ax,
-                xycoords="axes fraction", va="top", annotation_clip=False,
-            )  # fmt: skip
+                "\n".join(row for text in below for row in _wrapped(text)),
+                (0, 0),
+                (0, -36),
+                ax,
+                xycoords="axes fraction",
+                va="top",
+                annotation_clip=False,
+            )
 
     def _wide(self) -> float:
         """Return the width of a picture in inches: names, axes and words."""
         words = max(_columns(shown)[-1][2] + _length(_columns(shown)[-1]) for shown in self.lists)
         names = max(len(name) for shown in self.lists for name in ["", *_names(shown)])
-        faces = _SMALL + 8 if self._faces else 0.0
+        faces = 0.0
+        if self._faces:
+            faces = _SMALL + 8
         return max(8.2, (names * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite score of all lists and the threshold."""
         scores = [self.walk.threshold, *(x.score for part in self.lists for x in part.lines)]
         finite = [x for x in scores if x is not None and math.isfinite(x)]
-        return (min(finite), max(finite)) if finite else (0.0, 1.0)
+        if finite:
+            return (min(finite), max(finite))
+        return (0.0, 1.0)
 
     def _names(self, ax: Axes, shown: ShownList) -> None:
         """Name the entries on the left: place, template and subject."""
@@ -228,13 +283,20 @@ class RowWalkDisplay(Display):
         else:
             ax.axvline(threshold, color=TEXT, linewidth=1.0, linestyle="-", zorder=2)
         # Of an ordered list, these two corners beside the threshold hold no score.
-        side = -1 if larger_is_closer(self.walk.kind) else 1
+        side = 1
+        if larger_is_closer(self.walk.kind):
+            side = -1
         for word, way in (("accepted", 1), ("rejected", -1)):
             self._note(
-                word, (at, y), (4 * side * way, 2 * way), ax, xycoords="data",
-                ha="left" if side * way > 0 else "right", va="bottom" if way > 0 else "top",
+                word,
+                (at, y),
+                (4 * side * way, 2 * way),
+                ax,
+                xycoords="data",
+                ha="left" if side * way > 0 else "right",
+                va="bottom" if way > 0 else "top",
                 annotation_clip=False,
-            )  # fmt: skip
+            )
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: role, and counters by task."""
@@ -245,10 +307,15 @@ class RowWalkDisplay(Display):
             for y, (text, line) in enumerate(zip(texts, shown.lines, strict=True), start=1):
                 quiet = text in ("-", "left out") or not head
                 self._note(
-                    text, (1, y), (at, 0), ax, xycoords=("axes fraction", "data"),
-                    color=QUIET if quiet else ink(_ROLES[line.role][0]), va="center",
+                    text,
+                    (1, y),
+                    (at, 0),
+                    ax,
+                    xycoords=("axes fraction", "data"),
+                    color=QUIET if quiet else ink(_ROLES[line.role][0]),
+                    va="center",
                     **given,
-                )  # fmt: skip
+                )
 
 
 def _names(shown: ShownList) -> list[str]:
@@ -283,7 +350,9 @@ def _length(column: tuple[str, list[str], float]) -> float:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 18 else text[:17] + "…"
+    if len(text) <= 18:
+        return text
+    return text[:17] + "…"
 
 
 def _extra(shown: ShownList) -> float:

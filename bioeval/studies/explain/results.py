@@ -67,7 +67,9 @@ def amount_text(amount: float) -> str:
     if amount != amount:
         return "NaN"
     near = Fraction(amount).limit_denominator(100)
-    return str(near) if abs(near - amount) < 1e-9 else f"{amount:.3g}"
+    if abs(near - amount) < 1e-9:
+        return str(near)
+    return f"{amount:.3g}"
 
 
 def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
@@ -87,7 +89,8 @@ def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
         if len(same) > MOST_RANKS:
             ranks = sorted(count.rank or 0 for count in same)
             amount = sum(count.amount for count in same)
-            amount = round(amount) if abs(amount - round(amount)) < 1e-9 else amount
+            if abs(amount - round(amount)) < 1e-9:
+                amount = round(amount)
             text = SYMBOLS[name].format(rank=f"{ranks[0]} to {ranks[-1]}")
             found.append(text if amount == 1 else f"{amount_text(amount)} {text}")
         else:
@@ -116,7 +119,9 @@ class Quotient(NamedTuple):
     @property
     def value(self) -> float:
         """The rate; NaN without attempts."""
-        return self.part / self.over if self.over else float("nan")
+        if self.over:
+            return self.part / self.over
+        return float("nan")
 
 
 def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
@@ -203,7 +208,9 @@ class Entry:
             return self.if_accepted
         if self.accepted is None:
             return ()
-        return self.if_accepted if self.accepted else self.if_rejected
+        if self.accepted:
+            return self.if_accepted
+        return self.if_rejected
 
     @property
     def conditional(self) -> bool:
@@ -303,7 +310,8 @@ def in_words(entry: Entry) -> str:
     """Return the counters that an entry adds to, and on which condition."""
     if not entry.conditional:
         return counts_text(entry.counts, ", ")
-    yes, no = (counts_text(x, ", ") for x in (entry.if_accepted, entry.if_rejected))
+    yes = counts_text(entry.if_accepted, ", ")
+    no = counts_text(entry.if_rejected, ", ")
     return f"{yes} if accepted, else {no}"
 
 
@@ -345,14 +353,30 @@ class RowExplanation:
     @property
     def title(self) -> str:
         """The probe in words."""
-        names = [self.name] if self.name else []
-        names += [f"subject {self.subject}"] if self.subject else []
+        if self.name:
+            names = [self.name]
+        else:
+            names = []
+        if self.subject:
+            names += [f"subject {self.subject}"]
+        else:
+            names += []
         return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        given = ("probe", "name", "subject", "probes", "layout", "kind", "protocol", "system",
-                 "threshold", "threshold_is")  # fmt: skip
+        given = (
+            "probe",
+            "name",
+            "subject",
+            "probes",
+            "layout",
+            "kind",
+            "protocol",
+            "system",
+            "threshold",
+            "threshold_is",
+        )
         found = {name: getattr(self, name) for name in given}
         return found | {
             "notes": list(self.notes),

@@ -107,7 +107,9 @@ class ShownList:
     def accepted(self) -> int | None:
         """The number of accepted lines; None without a threshold."""
         known = [line.accepted for line in self.lines]
-        return None if not known or known[0] is None else sum(bool(x) for x in known)
+        if not known or known[0] is None:
+            return None
+        return sum(bool(x) for x in known)
 
     @property
     def conditional(self) -> bool:
@@ -148,7 +150,10 @@ def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
     by_column = [{entry.column: entry for entry in task.entries} for task in tasks]
     listed = [entry for entry in first.entries if entry.place is not None]
     rows = [tuple(entries[entry.column] for entries in by_column) for entry in listed]
-    kept = _kept(rows, tasks) if shorten else [True] * len(rows)
+    if shorten:
+        kept = _kept(rows, tasks)
+    else:
+        kept = [True] * len(rows)
     lines = tuple(_lines(rows, kept, alone=len(tasks) == 1))
     if first.task == "reid":
         lines = tuple(replace(line, word=_WORDS[line.role]) for line in lines)
@@ -160,7 +165,10 @@ def _kept(rows: Sequence[tuple[Entry, ...]], tasks: Sequence[TaskExplanation]) -
     if len(rows) <= LONGEST:
         return [True] * len(rows)
     accepted = [row[0].accepted for row in rows]
-    edge = accepted.count(True) if accepted[0] is not None else -1
+    if accepted[0] is not None:
+        edge = accepted.count(True)
+    else:
+        edge = -1
     kept, genuine = [], 0
     for k, row in enumerate(rows):
         genuine += row[0].role == GENUINE
@@ -205,9 +213,16 @@ def _joined(run: list[tuple[Entry, ...]], alone: bool) -> Iterator[Line]:
         some = run[0][k].conditional
         cells.append(_cell(run[0][k]) if some else sums_text(counts) or "-")
     yield Line(
-        "...", f"{len(run):,} more", "", None, first.role, first.accepted, False, tuple(cells),
+        "...",
+        f"{len(run):,} more",
+        "",
+        None,
+        first.role,
+        first.accepted,
+        False,
+        tuple(cells),
         number=len(run),
-    )  # fmt: skip
+    )
 
 
 def _line(row: tuple[Entry, ...], alone: bool) -> Line:
@@ -230,8 +245,11 @@ def _cell(entry: Entry) -> str:
     if entry.role == LEFT_OUT:
         return "left out"
     if entry.conditional:
-        yes, no = (counts_text(x) or "-" for x in (entry.if_accepted, entry.if_rejected))
-        return yes if yes == no else f"{yes} | {no}"
+        yes = counts_text(entry.if_accepted) or "-"
+        no = counts_text(entry.if_rejected) or "-"
+        if yes == no:
+            return yes
+        return f"{yes} | {no}"
     return counts_text(entry.counts) or "-"
 
 
@@ -240,7 +258,10 @@ def sums_text(counts: Mapping[Count, float]) -> str:
     found = []
     for count, amount in counts.items():
         decimal = count.name in ("average_precision", "inp", "rank_k_average_precision")
-        text = f"{amount:.4g}" if decimal else amount_text(amount)
+        if decimal:
+            text = f"{amount:.4g}"
+        else:
+            text = amount_text(amount)
         found.append(f"{counter_text(count, amount=False)} {text}")
     return ", ".join(found)
 
@@ -250,7 +271,10 @@ def _left_out(task: TaskExplanation) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for entry in task.entries:
         if entry.place is None:
-            name = entry.template if task.unit == "template" else entry.subject
+            if task.unit == "template":
+                name = entry.template
+            else:
+                name = entry.subject
             reasons.setdefault(entry.reason, []).append(name)
     for reason, names in reasons.items():
         shown = ", ".join(names[:NAMED])
@@ -305,7 +329,9 @@ class ExplanationTable:
 
 def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
     """Yield the description of the row, and the source of its threshold."""
-    system = f"{explained.system}, " if explained.system else ""
+    system = ""
+    if explained.system:
+        system = f"{explained.system}, "
     yield "data", f"{system}{explained.layout}, {counted(explained.probes, 'probes')}"
     yield "protocol", explained.protocol
     if explained.threshold is not None:
@@ -329,7 +355,10 @@ def strip_of(explained: RowExplanation) -> str:
     from bioeval.views import Images, pictures_of_templates
 
     first = next(iter(lists_of(explained)), None)
-    lines = [] if first is None else [line for line in first.lines if line.number == 1]
+    if first is None:
+        lines = []
+    else:
+        lines = [line for line in first.lines if line.number == 1]
     named = [(explained.name, "probe")]
     named += [(line.template, f"{line.place}. {line.subject}") for line in lines]
     found = pictures_of_templates(Images(folder=None), [name for name, _ in named])
@@ -344,7 +373,9 @@ def strip_of(explained: RowExplanation) -> str:
 
 def score_text(value: float) -> str:
     """Return a score with six digits."""
-    return "NaN" if math.isnan(value) else threshold_text(float(value))
+    if math.isnan(value):
+        return "NaN"
+    return threshold_text(float(value))
 
 
 def acceptance(kind: str) -> str:
@@ -354,11 +385,15 @@ def acceptance(kind: str) -> str:
 
 def noun(kind: str) -> str:
     """Return the noun for a score."""
-    return "order" if kind == "order" else noun_of(kind)
+    if kind == "order":
+        return "order"
+    return noun_of(kind)
 
 
 def _threshold(value: float) -> str:
-    return "none accepts any (reject all)" if math.isnan(value) else threshold_text(value)
+    if math.isnan(value):
+        return "none accepts any (reject all)"
+    return threshold_text(value)
 
 
 def body(explained: RowExplanation, width: int) -> Iterator[Any]:
@@ -391,7 +426,9 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
     alone = len(shown.tasks) == 1
     table = plain_table(gap=2 if len(tasks) < 4 else 1)
     table.add_column("place", justify="right", no_wrap=True)
-    what = "template" if shown.unit == "template" else "by template"
+    what = "by template"
+    if shown.unit == "template":
+        what = "template"
     shortened = any(line.number > 1 for line in shown.lines)
     table.add_column(what, overflow="fold", min_width=10 if shortened else 1)
     table.add_column("subject", overflow="fold")
@@ -415,9 +452,14 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
         cut(k)
         some = [line.cells[i] for i in tasks]
         cells = [Text(cell, "dim" if cell in ("-", "left out") else "") for cell in some]
-        score = "" if line.score is None else score_text(line.score)
+        score = ""
+        if line.score is not None:
+            score = score_text(line.score)
         names = line.place, line.template, line.subject, score, line.role_text
-        reason = [line.reason] if alone else []
+        if alone:
+            reason = [line.reason]
+        else:
+            reason = []
         table.add_row(*names, *cells, *reason, style=_STYLES.get(line.role))
     cut(len(shown.lines))
     if not shown.lines:
@@ -457,7 +499,10 @@ def why(task: TaskExplanation) -> str:
     decides = [e for e in task.entries if e.if_accepted or e.if_rejected]
     if task.task in ("open_set", "closed_set") and decides:
         entry = decides[0]
-        name = entry.template if task.unit == "template" else entry.subject
+        if task.unit == "template":
+            name = entry.template
+        else:
+            name = entry.subject
         return printable(f"{name}: {entry.reason.partition(';')[0]}")
     return task.rule
 
@@ -511,7 +556,9 @@ def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]
     so_far = {task: sums_text(_complete(task, counts)) for task, counts in sums.items()}
     last = {task.task: k for k, task in enumerate(explained.tasks)}
     for k, task in enumerate(explained.tasks):
-        shown = so_far.get(task.task, "") if last[task.task] == k else ""
+        shown = ""
+        if last[task.task] == k:
+            shown = so_far.get(task.task, "")
         table.add_row(task.title, adds(task), Text(shown, style="bold"))
     return table
 

@@ -270,7 +270,10 @@ def cross_evaluate(
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
-    rule = Rule("none") if threshold is None else Rule.parse(threshold)
+    if threshold is None:
+        rule = Rule("none")
+    else:
+        rule = Rule.parse(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
@@ -387,7 +390,10 @@ def evaluate_tasks(
         made = fold_dataset(
             found, plan.shape, reader.about, options, splitter, confidence, resampled
         )
-        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+        if unknown:
+            made.attrs["sizes_are_of"] = "pairs"
+        else:
+            made.attrs["sizes_are_of"] = "subjects"
         if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
@@ -420,7 +426,9 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
+    unit = "folds"
+    if isinstance(splitter, Experiment):
+        unit = "repeats"
     folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
     found = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
@@ -441,15 +449,22 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
     if "frr_seen" not in made:
         return
     chosen = options.rule.name not in ("fixed", "none")
-    fitted = [] if estimator is None else [type(estimator).__name__]
+    if estimator is None:
+        fitted = []
+    else:
+        fitted = [type(estimator).__name__]
     fitted += ["the threshold"] * chosen
     parts = " and ".join(fitted) or "nothing"
     made.attrs["seen"] = (
         f"{'only ' * (len(fitted) == 1)}{parts} {'are' if len(fitted) > 1 else 'is'} fitted on the "
         "training part"
-        + ("" if estimator else ": the scores are the same without it, so that any other "
-           "difference between seen and unseen subjects is due to who they are")
-    )  # fmt: skip
+        + (
+            ""
+            if estimator
+            else ": the scores are the same without it, so that any other "
+            "difference between seen and unseen subjects is due to who they are"
+        )
+    )
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
@@ -495,7 +510,9 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
 def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
     """Raise unless subjects can be resampled: the task is verification, the subjects known."""
     if options.task != "verification" or estimator is not None:
-        what = f"{options.task_name} in folds" if estimator is None else "trained systems"
+        what = "trained systems"
+        if estimator is None:
+            what = f"{options.task_name} in folds"
         raise ProtocolError(
             f"{Argument('interval', options.interval)} in folds is for verification of scores; "
             f"for {what} give {Argument('interval', 'nadeau-bengio')}"
@@ -607,7 +624,10 @@ def evaluate_folds(
         )
     uncertainty = section_of(card, "uncertainty")
     threshold = section_of(card, "threshold")
-    rule = Rule("none") if threshold.rule == "none" else Rule.parse(threshold.as_rule())
+    if threshold.rule == "none":
+        rule = Rule("none")
+    else:
+        rule = Rule.parse(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
@@ -622,20 +642,29 @@ def evaluate_folds(
         far_targets=check_targets(far_targets),
     )
     drawn = card.claims
-    claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    claims = None
+    if drawn is not None:
+        claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        given = scores if attacked is None else compared(attacked, card)
+        if attacked is None:
+            given = scores
+        else:
+            given = compared(attacked, card)
         attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
-                task="verification", templates=templates, fusion=card.verification.fusion,
-                claims=claims, assurance=assurance, attacks=attacks,
+                task="verification",
+                templates=templates,
+                fusion=card.verification.fusion,
+                claims=claims,
+                assurance=assurance,
+                attacks=attacks,
                 frr_targets=check_targets(frr_targets, "frr_targets"),
-            )  # fmt: skip
+            )
             if attacks is not None:
                 require_attacks(nodes[f"folds/verification/{templates}"])
     for name, task in card.tasks.items():
@@ -650,9 +679,13 @@ def evaluate_folds(
         )
         require_people(scores, uncertainty.interval)
     found = evaluate_tasks(
-        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence,
-        resampling, progress,
-    )  # fmt: skip
+        scores,
+        splitter_of(card, scores),
+        list(nodes.values()),
+        uncertainty.confidence,
+        resampling,
+        progress,
+    )
     for dataset in found:
         dataset.attrs["protocol"] = card.name
     return dict(zip(nodes, found, strict=True))

@@ -155,11 +155,15 @@ def add_attacks(
             if fold.defined:
                 ia[of] = attempts.at_most(np.array([fold.threshold]))[0]
         fold.counts |= {"ia": int(ia.sum()), "attack_attempts": int(number.sum())}
-        made = number if fold.defined else 0 * number
+        if fold.defined:
+            made = number
+        else:
+            made = 0 * number
         of_species = np.full(len(names), np.nan)
         np.divide(ia, made, out=of_species, where=made > 0)
         largest = float(np.fmax.reduce(of_species, initial=-np.inf))
-        largest = largest if made.any() else np.nan
+        if not made.any():
+            largest = np.nan
         frr = rate(np.array(fold.counts["fr"]), fold.counts["genuine_attempts"])
         points = {"iapar_max": largest, "riapar": largest + float(frr)}
         fold.points |= {**points, "iapar_of_species": of_species}
@@ -246,9 +250,13 @@ def _verify_matrix(
     if options.far_targets is not None:
         tests = ((place, sides.places(*plan.split(*place).sides[1])) for place in plan.places)
         for place, chosen, attempts in counted_parts(scores, tests, [options]):
-            view = scores.select(*chosen) if all(map(len, chosen)) else None
+            view = None
+            if all(map(len, chosen)):
+                view = scores.select(*chosen)
             test = FoldSide(view, counted=attempts)
-            listed = test.attempts(options) if test.listed else None
+            listed = None
+            if test.listed:
+                listed = test.attempts(options)
             found[place].points = test.points(options, listed)
     return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
 
@@ -352,7 +360,9 @@ def parts_of(
     """
     parts = []
     for which, (_, chosen, attempts) in enumerate(itertools.islice(counted, 2)):
-        view = scores.select(*chosen) if all(map(len, chosen)) else None
+        view = None
+        if all(map(len, chosen)):
+            view = scores.select(*chosen)
         claims = None
         if sampler is not None and view is not None:
             claims = sampler.draw(view, number, part=which)
@@ -388,7 +398,9 @@ def _verified(
             among = counted_at(judged.chosen.threshold, test.seen.scores, *how)
         made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
-        listed = judged.test if train.listed and test.listed else None
+        listed = None
+        if train.listed and test.listed:
+            listed = judged.test
         made.points = test.points(options, listed)
     return made
 
@@ -419,7 +431,10 @@ def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
     counts: dict[str, int] = {}
     found = []
     for attempts in (seen, judged.test):
-        errors = attempts.errors_at(judged.chosen.threshold) if judged.chosen.defined else (0, 0)
+        if judged.chosen.defined:
+            errors = attempts.errors_at(judged.chosen.threshold)
+        else:
+            errors = (0, 0)
         found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
     names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
     for name, one, every in zip(names, *found, strict=True):
@@ -522,7 +537,10 @@ class TrainedSystem:
         """Return the scores of some probes against a gallery; None if either is empty."""
         if not len(probes) or not len(gallery):
             return None
-        sides = [probes] if gallery is probes else [probes, gallery]
+        if gallery is probes:
+            sides = [probes]
+        else:
+            sides = [probes, gallery]
         made = [
             x
             for side in sides
@@ -534,7 +552,9 @@ class TrainedSystem:
         """Return the provenance of the results."""
         names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
-        origin = "" if scores is None else scores._origin
+        origin = ""
+        if scores is not None:
+            origin = scores._origin
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
@@ -576,7 +596,9 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        return "pairs" if are_pairs(self.first) and not knows_people(self.first) else "subjects"
+        if are_pairs(self.first) and not knows_people(self.first):
+            return "pairs"
+        return "subjects"
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -596,9 +618,11 @@ class TransformedScores:
             self._given([one.view(split.fitted) for one in self.sides], "training")
         )
         views = [one.views(split) for one in self.sides]
-        train, test = (self._transformed(fitted, [one[k] for one in views]) for k in (0, 1))
+        train = self._transformed(fitted, [one[0] for one in views])
+        test = self._transformed(fitted, [one[1] for one in views])
         made = test if test is not None else train
-        options = options if made is None else replace(options, kind=made.kind)
+        if made is not None:
+            options = replace(options, kind=made.kind)
         if isinstance(sides, PairSides):
             attempts = [
                 listed_attempts(part, np.arange(part.shape[0])) if are_pairs(part) else NOTHING
@@ -616,7 +640,9 @@ class TransformedScores:
         there = [view for view in views if view is not None]
         if len(there) < len(views):
             raise DataError(f"the {part} part of a split has no scores to fit to")
-        return dict(zip(self.systems, there, strict=True)) if self._named else there[0]
+        if self._named:
+            return dict(zip(self.systems, there, strict=True))
+        return there[0]
 
     def _transformed(self, fitted: Any, views: list[Scores | None]) -> Scores | None:
         if any(view is None for view in views):
@@ -666,7 +692,10 @@ def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | n
     assert counts.genuine_loss is not None and counts.impostor_loss is not None
     cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
     pooled = counts.pooled
-    least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+    if pooled is None:
+        least = np.nan
+    else:
+        least = float(pooled.cross_entropy(np.zeros(1))[0])
     return {"cllr": cllr, "min_cllr": least}
 
 
@@ -691,9 +720,15 @@ def assured_folds(
         found = Assured(reason="the training part has no attempts")
         if train is not None:
             found = assured_threshold(
-                train, assurance.target, assurance.confidence, assurance.rule,
-                templates=templates, fusion=fusion, new_gallery=True, interval=assurance.interval,
-            )  # fmt: skip
+                train,
+                assurance.target,
+                assurance.confidence,
+                assurance.rule,
+                templates=templates,
+                fusion=fusion,
+                new_gallery=True,
+                interval=assurance.interval,
+            )
         made[place] = AssuredFold(found, _counts(found, train, test, templates, fusion))
         report(done, len(parts))
     return made
@@ -710,7 +745,12 @@ def _counts(
             attempts = counted_at(found.threshold, part, templates, fusion)
             fa, fr = attempts.errors_at(found.threshold)
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-        counts |= {f"{prefix}fa": fa, f"{prefix}fr": fr, f"{prefix}ga": genuine - fr,
-                   f"{prefix}gr": impostor - fa, f"{prefix}genuine_attempts": genuine,
-                   f"{prefix}impostor_attempts": impostor}  # fmt: skip
+        counts |= {
+            f"{prefix}fa": fa,
+            f"{prefix}fr": fr,
+            f"{prefix}ga": genuine - fr,
+            f"{prefix}gr": impostor - fa,
+            f"{prefix}genuine_attempts": genuine,
+            f"{prefix}impostor_attempts": impostor,
+        }
     return counts

@@ -149,7 +149,9 @@ class FoldOptions:
     @property
     def targets(self) -> np.ndarray:
         """The FAR targets of operating points; empty where they are not wanted."""
-        return np.empty(0) if self.far_targets is None else self.far_targets
+        if self.far_targets is None:
+            return np.empty(0)
+        return self.far_targets
 
     @property
     def distance_rule(self) -> Rule:

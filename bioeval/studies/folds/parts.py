@@ -77,7 +77,9 @@ def _counted(
     small = [0 < len(rows) * len(columns) <= CELLS for _, (rows, columns) in parts]
     attempts = _attempts(scores, [x for _, x in itertools.compress(parts, small)], rules)
     for (place, part), together in zip(parts, small, strict=True):
-        found = next(attempts, None) if together else None
+        found = None
+        if together:
+            found = next(attempts, None)
         refused = found is not None and found.failed and scores.nan == "raise"
         yield place, part, None if refused else found
 
@@ -87,7 +89,10 @@ def _rules(tasks: Sequence[FoldOptions]) -> IdentificationRules | None:
     by_task = {options.task: options for options in tasks}
     for options in tasks:
         verifies = options.task == "verification"
-        fused = options.templates == "multi" if verifies else options.rank_unit == "subject"
+        if verifies:
+            fused = options.templates == "multi"
+        else:
+            fused = options.rank_unit == "subject"
         if fused and options.fusion != "min":
             return None
         plain = options.ties in ("pessimistic", "optimistic") and options is by_task[options.task]
@@ -206,7 +211,10 @@ class Searched:
 
     def detected(self, threshold: float, ranks: np.ndarray, defined: bool) -> np.ndarray:
         """Return the genuine attempts accepted at each rank or better."""
-        within = self.mate <= threshold if defined else np.zeros(len(self.mate), dtype=bool)
+        if defined:
+            within = self.mate <= threshold
+        else:
+            within = np.zeros(len(self.mate), dtype=bool)
         return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
 
     def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
@@ -217,14 +225,15 @@ class Searched:
 
     def open_set(self) -> OpenSetPoints:
         """Return the attempts as open set has its operating points of them."""
-        return OpenSetPoints(
-            self.mate, self.ranks, self.weights, self.genuine, np.sort(self.other)
-        )  # fmt: skip
+        return OpenSetPoints(self.mate, self.ranks, self.weights, self.genuine, np.sort(self.other))
 
     def points(self, options: FoldOptions) -> Points:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
         if options.task == "closed_set":
-            rate = float((self.ranks == 1).sum()) / self.genuine if self.genuine else math.nan
+            if self.genuine:
+                rate = float((self.ranks == 1).sum()) / self.genuine
+            else:
+                rate = math.nan
             return {"recognition_rate": rate}
         found = self.open_set()
         dir_, _ = found.at_far(options.targets, int(options.ranks[-1]))
@@ -280,7 +289,9 @@ class FoldSide:
             row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
             claims = DrawnClaims(row, claims.subject[made], claims.enrolled[made])
         rows = np.flatnonzero(self._seen)
-        part = self.scores.select(probes=rows) if len(rows) else None
+        part = None
+        if len(rows):
+            part = self.scores.select(probes=rows)
         return FoldSide(part, claims, self._about)
 
     @property
@@ -295,7 +306,9 @@ class FoldSide:
 
     def _blocks(self) -> Iterable[Block]:
         assert self.scores is not None
-        return self._kept if math.prod(self.scores.shape) <= MOST_LISTED else self.reader
+        if math.prod(self.scores.shape) <= MOST_LISTED:
+            return self._kept
+        return self.reader
 
     # -- verification
 
@@ -320,9 +333,11 @@ class FoldSide:
     def _job(self, options: FoldOptions) -> VerificationJob:
         assert self.scores is not None
         return VerificationJob(
-            self.reader, templates=options.templates, fusion=options.fusion,
+            self.reader,
+            templates=options.templates,
+            fusion=options.fusion,
             claims=self.claims,
-        )  # fmt: skip
+        )
 
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
         """Return the operating points of verification of this part, from `attempts` if listed."""
@@ -353,7 +368,10 @@ class FoldSide:
     def role(self, options: FoldOptions) -> str:
         """Return which probes are impostors, as :func:`role_of`."""
         assert self.scores is not None
-        enrolled = self.counted.enrolled if self.counted is not None else self.reader.enrolled
+        if self.counted is not None:
+            enrolled = self.counted.enrolled
+        else:
+            enrolled = self.reader.enrolled
         return role_of(self.scores.layout, options.impostors, bool(enrolled.all()))
 
     def searched(self, options: FoldOptions, ties: str | None = None) -> Searched:
@@ -366,20 +384,36 @@ class FoldSide:
             mated = ranks > 0
             there = ~np.isnan(self.counted.other)
             chosen = of_role(there, self.counted.enrolled, options.impostors)
-            other = self.counted.other[chosen] if open_set else nothing
+            if open_set:
+                other = self.counted.other[chosen]
+            else:
+                other = nothing
             genuine = int(mated.sum())
             return Searched(
-                mate[mated], ranks[mated], np.ones(genuine), other, genuine,
-                len(mated) - genuine, self.counted.subjects,
-            )  # fmt: skip
+                mate[mated],
+                ranks[mated],
+                np.ones(genuine),
+                other,
+                genuine,
+                len(mated) - genuine,
+                self.counted.subjects,
+            )
         tally = self._ranked(options.rank_unit, options.fusion)
         chosen = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
-        other = tally.other[tally.impostor_probes(options.impostors)] if open_set else nothing
+        if open_set:
+            other = tally.other[tally.impostor_probes(options.impostors)]
+        else:
+            other = nothing
         return Searched(
-            tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),
-            len(tally.mates) - len(chosen), len(self.reader.gallery.subjects),
-        )  # fmt: skip
+            tally.mate[probes],
+            np.rint(ranks).astype(np.int64),
+            weights,
+            other,
+            len(chosen),
+            len(tally.mates) - len(chosen),
+            len(self.reader.gallery.subjects),
+        )
 
     def _ranked(self, rank_unit: str, fusion: str) -> IdentificationTally:
         """Return the ranks of all probes, for open and closed set."""

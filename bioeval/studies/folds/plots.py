@@ -55,9 +55,8 @@ class FoldsDisplay(OneResultDisplay):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.far, self.frr = (
-            dataset[f"{self._fold}{rate}"].values.ravel() for rate in ("far", "frr")
-        )
+        self.far = dataset[f"{self._fold}{'far'}"].values.ravel()
+        self.frr = dataset[f"{self._fold}{'frr'}"].values.ravel()
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
@@ -72,10 +71,18 @@ class FoldsDisplay(OneResultDisplay):
         middle = f"{{}}_{_estimate(ds.attrs)}"
         self._point(v, middle, "{}", tested, fmt="o", color=colour_of(0), zorder=4)
         self._point(
-            v, self._optimistic, self._optimistic.removesuffix("_mean"), chosen, fmt="D",
-            color=colour_of(1), linewidth=1.0, capsize=0, markerfacecolor="white",
-            markeredgewidth=1.6, zorder=5,
-        )  # fmt: skip
+            v,
+            self._optimistic,
+            self._optimistic.removesuffix("_mean"),
+            chosen,
+            fmt="D",
+            color=colour_of(1),
+            linewidth=1.0,
+            capsize=0,
+            markerfacecolor="white",
+            markeredgewidth=1.6,
+            zorder=5,
+        )
         ax.margins(0.06)
         ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
@@ -96,11 +103,13 @@ class FoldsDisplay(OneResultDisplay):
         bars: list[Any] = []
         for rate in ("far", "frr"):
             middle = v[value.format(rate)]
-            low, high = (v.get(f"{limits.format(rate)}_{end}", np.nan) for end in ("low", "high"))
+            low = v.get(f"{limits.format(rate)}_{'low'}", np.nan)
+            high = v.get(f"{limits.format(rate)}_{'high'}", np.nan)
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
         given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
-        x, y = ([v[value.format(rate)]] for rate in ("far", "frr"))
+        x = [v[value.format("far")]]
+        y = [v[value.format("frr")]]
         self.ax_.errorbar(x, y, xerr=bars[0], yerr=bars[1], **given)
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
@@ -118,9 +127,15 @@ class FoldsDisplay(OneResultDisplay):
         areas = size**2 * self.counts
         self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
         self.ax_.plot(
-            [], [], "o", color=given["color"], alpha=given["alpha"], markersize=4.5,
-            markeredgewidth=0, label=label,
-        )  # fmt: skip
+            [],
+            [],
+            "o",
+            color=given["color"],
+            alpha=given["alpha"],
+            markersize=4.5,
+            markeredgewidth=0,
+            label=label,
+        )
 
     def _target(self) -> None:
         """Draw the FAR target, named at the top."""
@@ -134,9 +149,12 @@ class FoldsDisplay(OneResultDisplay):
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
         right = share > 0.8
         self._note(
-            f"target {percent(target)}", (target, 1), (-4 if right else 4, -3),
-            va="top", ha="right" if right else "left",
-        )  # fmt: skip
+            f"target {percent(target)}",
+            (target, 1),
+            (-4 if right else 4, -3),
+            va="top",
+            ha="right" if right else "left",
+        )
 
     def _words(self) -> tuple[str, str, str, list[str]]:
         """Return the title, the names of the two means, and the lines below the title."""
@@ -168,7 +186,9 @@ def limits_in_words(attrs: Any) -> str:
 def _estimate(attrs: Any) -> str:
     """Return the name of the summary that a result has the interval of."""
     spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
-    return "mean" if spread else "pooled"
+    if spread:
+        return "mean"
+    return "pooled"
 
 
 def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
@@ -219,7 +239,9 @@ def _folds(system: System) -> np.ndarray | None:
     """Return the rates of the test part of each fold, one row each; None for other partitions."""
     dataset = system.dataset
     rate = next((rate for rate in ("cms", "dir") if f"train_{rate}_mean" in dataset), None)
-    return None if rate is None else dataset[rate].values.reshape(-1, dataset.sizes["rank"])
+    if rate is None:
+        return None
+    return dataset[rate].values.reshape(-1, dataset.sizes["rank"])
 
 
 def _of_partitions(systems: Sequence[System]) -> list[str]:
@@ -261,9 +283,14 @@ class RepeatedDisplay(CurvesDisplay):
                 mean, low, high = (a.sel(rank=1) if a.ndim > 1 else a for a in arrays)
                 x = dataset[mean.dims[0]].values
                 ranks = mean.dims == ("rank",)
-                name = system.name if ranks else f"{system.name} {words}".strip()
+                if ranks:
+                    name = system.name
+                else:
+                    name = f"{system.name} {words}".strip()
                 known = (np.isfinite(x) & np.isfinite(mean.values)).any()
-                why_not = "" if known else "no rate is defined in any partition"
+                why_not = "no rate is defined in any partition"
+                if known:
+                    why_not = ""
                 i = len(curves)
                 limits = low.values, high.values
                 curves.append(Curve(name, x, mean.values, system, why_not, i, i, *limits))
@@ -302,9 +329,12 @@ class RepeatedDisplay(CurvesDisplay):
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
         return self._finish(
-            x_label="Rank k", y_label=rate, terms=("ISO: rank R", (of,)), at=0.3,
+            x_label="Rank k",
+            y_label=rate,
+            terms=("ISO: rank R", (of,)),
+            at=0.3,
             details=lambda _: beyond,
-        )  # fmt: skip
+        )
 
     def _draw_folds(self, curve: Curve, folds: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each fold as a thin line, and the mean with its intervals as a bold one."""
@@ -315,9 +345,14 @@ class RepeatedDisplay(CurvesDisplay):
         band = self.bands[curve.name]
         # About the middle of each interval: of a band of quantiles the mean may lie outside.
         self.ax_.errorbar(
-            band.x, (band.low + band.high) / 2, (band.high - band.low) / 2, fmt="none",
-            ecolor=self.lines_[curve.name].get_color(), capsize=4, linewidth=1.6,
-        )  # fmt: skip
+            band.x,
+            (band.low + band.high) / 2,
+            (band.high - band.low) / 2,
+            fmt="none",
+            ecolor=self.lines_[curve.name].get_color(),
+            capsize=4,
+            linewidth=1.6,
+        )
 
 
 def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay:
@@ -398,7 +433,9 @@ class SpreadDisplay(OneResultDisplay):
         labels = [as_plot_text(row.label) for row in self._rows]
         ax.set_yticks([place + MIDDLE for place in places], labels)
         attrs = self._dataset.attrs
-        band = f"middle {100 * float(attrs['confidence']):g} %" if "band" in attrs else "interval"
+        band = "interval"
+        if "band" in attrs:
+            band = f"middle {100 * float(attrs['confidence']):g} %"
         for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
             ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
         ax.tick_params(axis="y", length=0)
@@ -419,22 +456,35 @@ class SpreadDisplay(OneResultDisplay):
         width = most - least
 
         def across(x: Any) -> Any:
-            return (np.asarray(x) - least) / width if width else np.full(np.shape(x), 0.5)
+            if width:
+                return (np.asarray(x) - least) / width
+            return np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
         given = {"color": RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
         self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
         line = place - 0.19
-        mean, low, high = (row.summary(key) for key in ("mean", "low", "high"))
+        mean = row.summary("mean")
+        low = row.summary("low")
+        high = row.summary("high")
         if np.isfinite([low, high]).all():
             inside = np.clip(across([low, high]), 0, 1)
             self.ax_.plot(inside, [line] * 2, color=colour_of(0), linewidth=2.4, zorder=3)
         self.ax_.plot(
-            across([mean]), [line], "o", color=colour_of(0), markersize=6,
-            markeredgecolor="white", markeredgewidth=0.8, zorder=4,
-        )  # fmt: skip
-        ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")] if width else []
+            across([mean]),
+            [line],
+            "o",
+            color=colour_of(0),
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.8,
+            zorder=4,
+        )
+        if width:
+            ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")]
+        else:
+            ends = []
         for x, word, value, side in ends:
             self._write(x, place, row, [value], side, QUIET, word=word)
         self._write(MEAN, place + MIDDLE, row, [mean], "left", TEXT, fontweight="bold")
@@ -442,13 +492,23 @@ class SpreadDisplay(OneResultDisplay):
             self._write(ENDS, place + MIDDLE, row, [low, high], "left", TEXT)
 
     def _write(
-        self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
-        word: str = "", **style: Any,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        row: Averaged,
+        values: list[float],
+        side: str,
+        colour: str,
+        word: str = "",
+        **style: Any,
+    ) -> None:
         """Write a value, with a word before it, or the two limits of an interval."""
         digits = row.scalar.decimals
         texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
-        text = f"{word} {texts[0]}".strip() if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
+        if len(texts) == 1:
+            text = f"{word} {texts[0]}".strip()
+        else:
+            text = f"[{texts[0]}, {texts[1]}]"
         self.ax_.text(x, y, text, ha=side, va="center", fontsize=SMALL_SIZE, color=colour, **style)
 
 
@@ -457,7 +517,10 @@ def _limits(attrs: Any) -> str:
     if "band" not in attrs:
         return f"point: mean; {limits_in_words(attrs)}"
     confidence = f"{100 * float(attrs['confidence']):g} %"
-    what = f"middle {confidence}" if attrs["band"] == "quantile" else f"normal band at {confidence}"
+    if attrs["band"] == "quantile":
+        what = f"middle {confidence}"
+    else:
+        what = f"normal band at {confidence}"
     return f"point: mean; line: {what}"
 
 

@@ -201,11 +201,17 @@ def repeat(
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
     part = FoldOptions(
-        task=task, rule=Rule.parse("eer"), ranks=parse_ranks(1), templates=templates,
-        fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
+        task=task,
+        rule=Rule.parse("eer"),
+        ranks=parse_ranks(1),
+        templates=templates,
+        fusion=fusion,
+        rank_unit=rank_unit,
+        impostors=impostors,
+        claims=claims,
         far_targets=check_targets(far_targets),
         frr_targets=check_targets(frr_targets, "frr_targets"),
-    )  # fmt: skip
+    )
     enrols = SplitSides.enrols(splitter)
     if not enrols:
         part = part.with_role(splitter, scores)
@@ -213,13 +219,18 @@ def repeat(
     parts, shape = _parts(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
-    left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    tasks = (
-        [replace(part, ties=ties)] if isinstance(ties, str) and ties in get_args(PlainTies) else []
-    )
+    left = None
+    if enrols and scores.exclude:
+        left = ReducedGalleries(shape)
+    if isinstance(ties, str) and ties in get_args(PlainTies):
+        tasks = [replace(part, ties=ties)]
+    else:
+        tasks = []
     each = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(each, 1):
-        view = scores.select(*chosen) if all(map(len, chosen)) else None
+        view = None
+        if all(map(len, chosen)):
+            view = scores.select(*chosen)
         if left is not None:
             left.add(place, view)
         for name, values in curves.of(view, attempts, done - 1).items():
@@ -230,7 +241,9 @@ def repeat(
         if progress is not None:
             reporter(progress)(done, total)
     made = _dataset(found, curves, scores, splitter, band, confidence)
-    return made if left is None else left.added_to(made, REPEATED)
+    if left is None:
+        return made
+    return left.added_to(made, REPEATED)
 
 
 def _parts(
@@ -281,16 +294,20 @@ class _Curves:
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
         job = VerificationJob(
-            reader, templates=self.part.templates, fusion=self.part.fusion,
+            reader,
+            templates=self.part.templates,
+            fusion=self.part.fusion,
             thresholds=thresholds,
-        )  # fmt: skip
+        )
         return run_jobs(reader, [job])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
         if self.part.task == "verification":
             grid = to_user(self._verified(scores, count).grid(), self.kind)
-            return grid[::-1] if larger_is_closer(self.kind) else grid
+            if larger_is_closer(self.kind):
+                return grid[::-1]
+            return grid
         reader, part = BlockReader(scores), self.part
         job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)
         (tally,) = run_jobs(reader, [job])
@@ -304,7 +321,9 @@ class _Curves:
             return self._nothing()
         if task == "verification":
             claims = self.part.claims
-            drawn = None if claims is None else claims.draw(view, number)
+            drawn = None
+            if claims is not None:
+                drawn = claims.draw(view, number)
             return self._verification(view, FoldSide(view, drawn, counted=counted))
         part, most = FoldSide(view, counted=counted), self.max_rank
         whole = self.ties != "expected"
@@ -437,7 +456,10 @@ def _dataset(
         'impostors="leave-subject-out" or "unenrolled" for all'
     )
     task = task_in_words(part.task, part.templates)
-    warnings = [mixed] if len(curves.roles) > 1 else []
+    if len(curves.roles) > 1:
+        warnings = [mixed]
+    else:
+        warnings = []
     attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
         "splitter": repr(splitter),

@@ -212,7 +212,10 @@ def fold_dataset(
     if not closed and judges:
         variables["threshold"] = (over, to_user(threshold, about.kind))
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
-    ratios = _ratios(attempts, detected) if closed or judges else {}
+    if closed or judges:
+        ratios = _ratios(attempts, detected)
+    else:
+        ratios = {}
     pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
     points = {
         name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
@@ -255,7 +258,9 @@ def fold_dataset(
     if options.attacks is not None:
         coordinates["species"] = np.unique(options.attacks.species)
     searched, remark = _galleries([fold.galleries for fold in folds])
-    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
+    unit = "fold"
+    if isinstance(splitter, Experiment):
+        unit = "repeat"
     warnings = [
         *_warnings(ratios, there, options, unit),
         *refusals(assured, unit),
@@ -266,7 +271,9 @@ def fold_dataset(
         *_infinite_warning(points),
         *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
-    division = "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
+    division = "in folds"
+    if isinstance(splitter, Experiment):
+        division = "in repeated experiments"
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
@@ -285,10 +292,8 @@ def assured_variables(
     """Return assured thresholds and their counts, their rates, and those of all folds together."""
     over = ("repeat", "fold")
     reasons = [fold.found.reason for fold in assured]
-    at, limit = (
-        spread([getattr(fold.found, name) for fold in assured], np.nan)
-        for name in ("threshold", "high")
-    )
+    at = spread([fold.found.threshold for fold in assured], np.nan)
+    limit = spread([fold.found.high for fold in assured], np.nan)
     counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
     variables: Variables = {
         "assured_threshold": (over, to_user(at, kind)),
@@ -323,7 +328,8 @@ def ends_by_subject(
     limits of FAR and FRR.
     """
     found = pooled.rates() | dict(known or {})
-    far, frr = (np.array(found[name]) for name in ("far", "frr"))
+    far = np.array(found["far"])
+    frr = np.array(found["frr"])
     if far[0] in (0, 1) or frr[0] in (0, 1):
         for scalar in RATES_OF["folds"]:
             if scalar.of_rates is not None:
@@ -362,9 +368,11 @@ class IntervalOverFolds:
         """Return the summaries of a rate over folds, but the pooled one."""
         # A part without a subject has no attempt either: then there is nothing to find.
         found = nadeau_bengio(
-            column, max(self.test_size, 1e-9), max(self.train_size, 1e-9),
+            column,
+            max(self.test_size, 1e-9),
+            max(self.train_size, 1e-9),
             confidence=self.confidence,
-        )  # fmt: skip
+        )
         low, high = found.low, found.high
         if self.method == "quantile":
             there = column[~np.isnan(column)]
@@ -451,10 +459,14 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         attrs["impostors"] = options.impostors
     if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
-        part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
+        part = "training"
+        if type(splitter).__name__ == "TrainValidationTest":
+            part = "validation"
         if isinstance(splitter, Experiment):
             unit, part = "repeat", "validation" if splitter.validation else "training"
-        chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each {unit}"
+        chosen = "given"
+        if options.rule.name != "fixed":
+            chosen = f"the {part} part of each {unit}"
         attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
         attrs["threshold_rule_in_words"] = options.rule.words
     return attrs
@@ -470,7 +482,8 @@ def _warnings(
         if name not in ratios:
             continue
         values = ratios[name]
-        values = values if values.ndim == 2 else values[..., 0]
+        if values.ndim != 2:
+            values = values[..., 0]
         missing = int(np.isnan(values[there]).sum())
         if missing:
             said.append(
@@ -490,7 +503,9 @@ def _warnings(
 
 
 def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
-    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+    skipped = 0
+    if "skipped" in counts:
+        skipped = int(counts["skipped"].sum())
     if not skipped or layout == "all-against-all":
         return []
     return [
@@ -501,7 +516,9 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
 
 def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
     """Return a warning of the pairs tested in no fold: their subjects are in two folds."""
-    crossing = counts["crossing_pairs"].sum() if "crossing_pairs" in counts else 0
+    crossing = 0
+    if "crossing_pairs" in counts:
+        crossing = counts["crossing_pairs"].sum()
     if not crossing:
         return []
     tested = sum(counts[f"{role}_attempts"].sum() for role in ("genuine", "impostor"))
@@ -520,21 +537,28 @@ def _few_attempts(
     """Return a warning of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
-    genuine, impostor = (int(counts[f"{x}_attempts"].min()) for x in ("genuine", "impostor"))
-    rate = "DIR" if options.task == "open_set" else "FRR"
+    genuine = int(counts[f"{'genuine'}_attempts"].min())
+    impostor = int(counts[f"{'impostor'}_attempts"].min())
+    rate = "FRR"
+    if options.task == "open_set":
+        rate = "DIR"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"].min()))
     found = support_warnings(options.far_targets, impostor, False, rate, people)
     found += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
-    more = "fewer folds" if unit == "fold" else "a larger test part"
+    more = "a larger test part"
+    if unit == "fold":
+        more = "fewer folds"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
     """Return a warning of the folds whose log-likelihood ratios have an infinite cost."""
-    number = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
+    number = 0
+    if "cllr" in points:
+        number = int(np.isinf(points["cllr"]).sum())
     if not number:
         return []
     return [
@@ -546,7 +570,8 @@ def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
 
 def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     """Return the gallery sizes of both parts in words, and a warning where they differ."""
-    train, test = (span([size[part] for size in sizes]) for part in (0, 1))
+    train = span([size[0] for size in sizes])
+    test = span([size[1] for size in sizes])
     if not any(searched for searched, _ in sizes):
         return f"galleries of the test: {test} subjects", []
     said = f"galleries: training {train} subjects, test {test}"
@@ -561,7 +586,9 @@ def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
 def span(counts: list[int]) -> str:
     """Return the smallest and the largest of some counts in words."""
     low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} to {high:,}"
 
 
 def refusals(folds: list[AssuredFold], unit: str) -> list[str]:

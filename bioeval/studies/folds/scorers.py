@@ -136,7 +136,9 @@ class Scorer:
         require_scores(scores)
         if not isinstance(self.measure, str):
             value = _own_value(self.measure, scores, self.templates)
-            return value if self.larger_is_better else -value
+            if self.larger_is_better:
+                return value
+            return -value
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
@@ -147,7 +149,9 @@ class Scorer:
                 auc=self.measure == "auc",
             )
             value = float(result[self.measure].values.ravel()[0])
-        return -value if MEASURES[self.measure] else value
+        if MEASURES[self.measure]:
+            return -value
+        return value
 
 
 def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
@@ -165,14 +169,16 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     (tally,) = run_jobs(reader, [job])
     with threads_for(scores):
         others = job.impostor_scores()
-    genuine, impostor = (
-        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, others)
-    )
+    genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
+    impostor = to_user(others.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):
         return float("nan")
     value = measure(genuine, impostor)
     value = getattr(value, "statistic", value)  # of a test of SciPy
-    number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    if isinstance(value, np.ndarray) and value.size == 1:
+        number = value.item()
+    else:
+        number = value
     if not isinstance(number, numbers.Real):
         raise DataError(
             f"the function given as {Argument('measure')} returned {type(value).__name__}; "
@@ -278,9 +284,9 @@ def make_scorer(
     require_choice("templates", templates, Templates)
     kind = kind_of_metric(metric, kind)
     check_targets([far_target])
-    larger = (
-        True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)
-    )
+    larger = True
+    if larger_is_better is not None:
+        larger = require_flag("larger_is_better", larger_is_better)
     return Scorer(measure, metric, templates, float(far_target), kind, larger)
 
 

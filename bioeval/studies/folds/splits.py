@@ -162,7 +162,10 @@ class SplitPlan:
             self._others.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
-        self.codes = None if shuffled or by_parts else self._as_codes()
+        if shuffled or by_parts:
+            self.codes = None
+        else:
+            self.codes = self._as_codes()
 
     def _as_codes(self) -> np.ndarray | None:
         if any(other is not None for other in self._others):
@@ -177,7 +180,9 @@ class SplitPlan:
             fold += 1
         codes = np.array(rows)
         same = ((codes >= 0) == (codes[0] >= 0)).all()
-        return codes if same else None
+        if same:
+            return codes
+        return None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -193,7 +198,9 @@ class SplitPlan:
 
     def folds_of(self, repeat: int) -> int:
         """Return the number of folds of a repeat."""
-        return 1 if self.codes is None else int(self.codes[repeat].max()) + 1
+        if self.codes is None:
+            return 1
+        return int(self.codes[repeat].max()) + 1
 
     def split(self, repeat: int, fold: int) -> Split:
         """Return the split of a fold of a repeat."""
@@ -221,7 +228,10 @@ class SplitSides:
 
     def __init__(self, scores: Scores, ids: Sequence[int] | None = None):
         self.scores = scores
-        self.ids = (*scores._junk_ids, *scores.distractor_ids) if ids is None else tuple(ids)
+        if ids is None:
+            self.ids = (*scores._junk_ids, *scores.distractor_ids)
+        else:
+            self.ids = tuple(ids)
         numbers = np.concatenate([scores.probe_ids, scores.gallery_ids])
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
@@ -271,12 +281,17 @@ class SplitSides:
             return
         codes = self.scores._codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
-        many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
+        if count.any():
+            many = count >= MANY * np.median(count[count > 0])
+        else:
+            many = count > 0
         many[codes.probe] = False
         if many.any():
             most = int(np.argmax(count * many))
             label = codes.values[most : most + 1].tolist()[0]
-            number = label if str(label).lstrip("-").isdecimal() else "their number"
+            number = "their number"
+            if str(label).lstrip("-").isdecimal():
+                number = label
             warnings.warn(
                 f"the identity {label!r} has {counted(int(count[most]), 'gallery templates')} and "
                 "no probe, and goes into one part as one person; if these are distractors, give "
@@ -309,7 +324,9 @@ class SplitSides:
     def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         chosen = self.places(probes, gallery)
-        return self.scores.select(*chosen) if all(map(len, chosen)) else None
+        if all(map(len, chosen)):
+            return self.scores.select(*chosen)
+        return None
 
     def places(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of some probes, and the columns of a gallery and of no person.
@@ -344,7 +361,8 @@ class ReducedGalleries:
             return
         probe, column = view._mate_cells(np.arange(view.shape[0]))
         gone = view._excluded(probe, column)
-        enrolled, left = (np.bincount(x, minlength=view.shape[0]) for x in (probe, probe[~gone]))
+        enrolled = np.bincount(probe, minlength=view.shape[0])
+        left = np.bincount(probe[~gone], minlength=view.shape[0])
         fewer = left < enrolled
         self.fewer[place] = np.count_nonzero(fewer)
         self.none += int(np.count_nonzero(fewer & (left == 0)))
@@ -435,7 +453,9 @@ class PairSides:
     def view(self, samples: np.ndarray) -> PairScores | None:
         """Return the pairs of a part; None if there are none."""
         pairs = self.pairs_in(samples)
-        return self.scores.select(pairs) if len(pairs) else None
+        if len(pairs):
+            return self.scores.select(pairs)
+        return None
 
 
 def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
@@ -458,7 +478,9 @@ def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
     pairs = are_pairs(scores)
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        what = "a list of pairs" if pairs else "these scores"
+        what = "these scores"
+        if pairs:
+            what = "a list of pairs"
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {what} "
             f"({scores.layout}) are already divided; give all templates against all, or use "
@@ -476,8 +498,13 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         if by_subject:
             scores._require_subjects(f"a division by subject ({type(splitter).__name__})")
         pairs = PairSides(scores, by_subject)
-        groups = scores.pair_subjects if isinstance(splitter, PredefinedPairFolds) else None
-        meta = {} if by_subject else {"genuine": scores.genuine}
+        groups = None
+        if isinstance(splitter, PredefinedPairFolds):
+            groups = scores.pair_subjects
+        if by_subject:
+            meta = {}
+        else:
+            meta = {"genuine": scores.genuine}
         return plan_of(splitter, pairs.n, pairs.labels, groups, meta), pairs
     if isinstance(splitter, PredefinedPairFolds):
         raise DataError(

@@ -48,7 +48,10 @@ class FoldTable:
         names = systems(self.datasets)
         for i, (path, dataset) in enumerate(self.datasets.items()):
             if i == 0:
-                named = {"system": ", ".join(names)} if len(names) > 1 else {}
+                if len(names) > 1:
+                    named = {"system": ", ".join(names)}
+                else:
+                    named = {}
                 yield _head(dataset.attrs | named, dictionary(self.datasets.values()))
             yield Text("")
             yield Text(title(dataset, path, len(names) > 1), style="bold")
@@ -79,9 +82,9 @@ class FoldTable:
                 "shared training parts; "
             )
         units = f"{unit_of(first)}s"
-        pooled = (
-            "" if "partitions" in first else f"pooled: rate of the summed counts of all {units}; "
-        )
+        pooled = ""
+        if "partitions" not in first:
+            pooled = f"pooled: rate of the summed counts of all {units}; "
         own = ""
         if points:
             own = "Own thresholds: chosen on the test part itself (optimistic). "
@@ -151,7 +154,9 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
     if "threshold" in dataset and "chosen_on" in dataset.attrs:
         t = dataset["threshold"].values
         t = t[np.isfinite(t)]
-        where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
+        where = ""
+        if len(t):
+            where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
         chosen = dataset.attrs["chosen_on"]
         yield f"threshold by {_said(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
     if "assured_threshold" in dataset:
@@ -161,7 +166,9 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
 def _divisions(dataset: xr.Dataset) -> str:
     """Return in words how the data were divided, and how many subjects each part has."""
     repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
-    trained = "where thresholds are chosen" if "experiment" in dataset.attrs else "trained on"
+    trained = "trained on"
+    if "experiment" in dataset.attrs:
+        trained = "where thresholds are chosen"
     sizes = [
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
         for part, words in (("train", trained), ("test", "tested"))
@@ -176,9 +183,13 @@ def _assured(dataset: xr.Dataset) -> str:
     """Return in words the thresholds whose FAR is assured, and how many folds have none."""
     t, attrs = dataset["assured_threshold"].values, dataset.attrs
     refused, t = int(dataset["assured_refused"]), t[np.isfinite(t)]
-    where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
+    where = ""
+    if len(t):
+        where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
     folds = counted(dataset["genuine_attempts"].size, f"{unit_of(attrs)}s")
-    left = f"; none in {refused} of {folds}" if refused else ""
+    left = ""
+    if refused:
+        left = f"; none in {refused} of {folds}"
     return (
         f"assured threshold, {100 * attrs['assure']:g} % confidence, {attrs['assurance']}, from "
         f"the same part{where}{left}"
@@ -187,7 +198,9 @@ def _assured(dataset: xr.Dataset) -> str:
 
 def _span(counts: np.ndarray) -> str:
     low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} to {high:,}"
 
 
 def not_shown(columns: list[str], enough: int) -> Iterator[Any]:
@@ -210,7 +223,10 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
     heads = [head for head in heads if not left_out.get(head)]
-    narrow = ["pooled", "interval", "folds"] if width < 80 else []
+    if width < 80:
+        narrow = ["pooled", "interval", "folds"]
+    else:
+        narrow = []
     kept = [head for head in heads if head not in narrow]
     table = plain_table(kept, 1 if width < 90 else 2)
     of_points = False
@@ -225,9 +241,13 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
         if np.isfinite([low, high]).all():
             interval = f"{mean_text(low, percent)} - {mean_text(high, percent)}"
         cells = {
-            **written, "": row.label, "training": mean_text(row.training(), percent),
-            "test": written["mean"], "interval": interval, "folds": f"{row.summary('folds'):.0f}",
-        }  # fmt: skip
+            **written,
+            "": row.label,
+            "training": mean_text(row.training(), percent),
+            "test": written["mean"],
+            "interval": interval,
+            "folds": f"{row.summary('folds'):.0f}",
+        }
         table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
     return table, [head for head in heads if head in narrow]
 

@@ -33,6 +33,7 @@ def evaluate(
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     options.refuse_unused(card)
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
-    at_frr = () if at_frr is None else at_frr
+    if at_frr is None:
+        at_frr = ()
     found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
     return tree_of(dict(found))

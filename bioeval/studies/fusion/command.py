@@ -74,7 +74,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     """
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
-    train, protocol, out = (options.pop(x) for x in ("train", "protocol", "out"))
+    train = options.pop("train")
+    protocol = options.pop("protocol")
+    out = options.pop("out")
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
     if train and protocol is not None:

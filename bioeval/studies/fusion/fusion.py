@@ -57,7 +57,9 @@ class _Scale:
         if self.normalise == "min-max":
             return (s - known.low) / (known.high - known.low)
         z = (s - known.mean) / known.sd
-        return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
+        if self.normalise == "z":
+            return z
+        return 0.5 * (np.tanh(0.01 * z) + 1)
 
 
 class Fusion(ScoreTransformer):
@@ -133,7 +135,9 @@ class Fusion(ScoreTransformer):
                 f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
-            given = "is missing" if weights is None else "is given"
+            given = "is given"
+            if weights is None:
+                given = "is missing"
             raise DataError(
                 f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
                 f"expected weights with {Argument('method', 'weighted')}, and only with it"
@@ -163,7 +167,9 @@ class Fusion(ScoreTransformer):
         names = tuple(systems)
         self.systems_ = names
         self._kinds = {name: scores.kind for name, scores in systems.items()}
-        given = None if self.weights is None else _weights(self.weights, names)
+        given = None
+        if self.weights is not None:
+            given = _weights(self.weights, names)
         spreads: list[Spread | None] = [None] * len(names)
         if self.normalise != "none":
             spreads = list(SeveralSystems(list(systems.values()), "fusion").spreads())
@@ -172,7 +178,10 @@ class Fusion(ScoreTransformer):
             if spread is not None:
                 require_spread(spread, f"{self.normalise} normalisation of {name!r}")
             self._scales.append(_Scale(self.normalise, larger_is_closer(scores.kind), spread))
-        self._line = None if given is None else LogOdds(given, 0.0, False)
+        if given is None:
+            self._line = None
+        else:
+            self._line = LogOdds(given, 0.0, False)
         if self.method == "logistic":
             entering = list(systems.values())
             if self.normalise != "none":
@@ -212,9 +221,14 @@ class Fusion(ScoreTransformer):
                     f"the scores of {name!r} are {PLURALS[kind]}, and its training scores "
                     f"{PLURALS[trained]}"
                 )
-        kind = self._kinds[names[0]] if self.normalise == "none" else "similarity"
+        kind = "similarity"
+        if self.normalise == "none":
+            kind = self._kinds[names[0]]
         origin = f"{self.method} of {', '.join(names)}"
-        origin += "" if self.normalise == "none" else f", {self.normalise}-normalised"
+        if self.normalise == "none":
+            origin += ""
+        else:
+            origin += f", {self.normalise}-normalised"
         made = derived(
             [systems[name] for name in names],
             self._fuse,
@@ -242,7 +256,9 @@ class Fusion(ScoreTransformer):
                 found += other
         if self.method == "product":
             return np.clip(found, 0.0, 1.0)
-        return found / len(scores) if self.method == "mean" else found
+        if self.method == "mean":
+            return found / len(scores)
+        return found
 
 
 def fuse(
@@ -341,7 +357,8 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
         one, other = getattr(a, what), getattr(b, what)
         if one != other:
             raise DataError(f"{Argument(what)} is {one!r} and {other!r}; expected the same of both")
-    one, other = (None if s.layout == "pairs" else s.mask for s in (a, b))
+    one = None if a.layout == "pairs" else a.mask
+    other = None if b.layout == "pairs" else b.mask
     if (one is None) != (other is None):
         raise DataError("one has a mask and the other has none; expected the same of both")
     if one is not None and other is not None and not np.array_equal(one, other):

@@ -86,16 +86,20 @@ def normalise(
     """
     require_choice("method", method, METHODS)
     for what, given in (
-        ("scores", scores), ("gallery_cohort", gallery_cohort), ("probe_cohort", probe_cohort),
+        ("scores", scores),
+        ("gallery_cohort", gallery_cohort),
+        ("probe_cohort", probe_cohort),
         ("cohort", cohort),
-    ):  # fmt: skip
+    ):
         if given is not None or what == "scores":
             _require_matrix(given, scores, what)
     _refuse_unused(method, cohort, top)
     if np.array_equal(scores.probe_ids, scores.gallery_ids):
         gallery_cohort = gallery_cohort or probe_cohort
         probe_cohort = probe_cohort or gallery_cohort
-    best = None if top is None else require_integer("top", top, low=2)
+    best = None
+    if top is not None:
+        best = require_integer("top", top, low=2)
     of_gallery = of_probe = None
     if method != "t":
         side = _side(scores, "gallery", gallery_cohort, method)
@@ -111,9 +115,14 @@ def normalise(
         if of_gallery is not None:
             mates.append((made - of_gallery.mean) / of_gallery.sd)
         if of_probe is not None:
-            start = mates.pop() if method == "zt" else made
+            if method == "zt":
+                start = mates.pop()
+            else:
+                start = made
             mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
-        return mates[0] if len(mates) == 1 else (mates[0] + mates[1]) / 2
+        if len(mates) == 1:
+            return mates[0]
+        return (mates[0] + mates[1]) / 2
 
     kind = "similarity" if scores.kind == "llr" else scores.kind
     made = derived(
@@ -141,7 +150,9 @@ class CohortSide(NamedTuple):
     @property
     def cohort_labels(self) -> np.ndarray:
         """The subjects of the cohort."""
-        return self.scores.gallery_labels if self.rows else self.scores.probe_labels
+        if self.rows:
+            return self.scores.gallery_labels
+        return self.scores.probe_labels
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield scores with a template of the data in each row; NaN where not compared."""
@@ -154,7 +165,10 @@ class CohortSide(NamedTuple):
             i, j = (slice(low, low + step), None) if self.rows else (slice(0, m), chosen)
             raw = scores._read_rows(i.start, min(i.stop, m), j)
             values = np.array(raw, dtype=np.float64)
-            columns = np.arange(n) if j is None else j
+            if j is None:
+                columns = np.arange(n)
+            else:
+                columns = j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
             left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
@@ -182,16 +196,27 @@ class CohortSide(NamedTuple):
 
 def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     """Return mean and standard deviation of each template's finite scores, or of the closest."""
-    closer = -1.0 if larger_is_closer(side.scores.kind) else 1.0
-    labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
+    closer = 1.0
+    if larger_is_closer(side.scores.kind):
+        closer = -1.0
+    if side.rows:
+        labels = side.scores.probe_labels
+    else:
+        labels = side.scores.gallery_labels
     found = []
     done = 0
     for values in side.blocks():
         finite = np.isfinite(values)
         number = finite.sum(axis=1)
-        least = 1 if top is None else top
-        _refuse(number < least, done, labels, f"{side.what} has fewer than "
-                f"{counted(least, 'finite scores')} of")  # fmt: skip
+        least = 1
+        if top is not None:
+            least = top
+        _refuse(
+            number < least,
+            done,
+            labels,
+            f"{side.what} has fewer than {counted(least, 'finite scores')} of",
+        )
         if top is not None and top < values.shape[1]:
             ordered = np.where(finite, closer * values, np.inf)
             values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
@@ -203,8 +228,12 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
             same = np.where(finite, values, -np.inf).max(1) == np.where(finite, values, np.inf).min(
                 1
             )
-        _refuse(same | (sd == 0), done, labels, f"{side.what} has no spread (standard deviation 0) "
-                "in the scores of")  # fmt: skip
+        _refuse(
+            same | (sd == 0),
+            done,
+            labels,
+            f"{side.what} has no spread (standard deviation 0) in the scores of",
+        )
         found.append((mean, sd))
         done += len(values)
     mean, sd = (np.concatenate(x) for x in zip(*found, strict=True))
@@ -240,7 +269,9 @@ def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
 def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
     for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
         if (value is not None) != (method == needs):
-            said = "is missing" if value is None else "is given"
+            said = "is given"
+            if value is None:
+                said = "is missing"
             raise DataError(
                 f"{Argument(name)} {said}, and {Argument('method')} is {method!r}; expected it "
                 f"with {Argument('method', needs)}, and only with it"
@@ -252,7 +283,10 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Coh
     what = f"{which}_cohort"
     if cohort is None:
         raise DataError(f"{Argument(what)} is missing; {Argument('method', method)} needs it")
-    wanted = scores.gallery_labels if which == "gallery" else scores.probe_labels
+    if which == "gallery":
+        wanted = scores.gallery_labels
+    else:
+        wanted = scores.probe_labels
     side = _oriented(what, cohort, wanted, f"the {which} templates of the scores")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
     _require_others(what, side.cohort_labels, data)

@@ -44,7 +44,10 @@ class RandomGalleries:
         """Return the job of the mean over all galleries, and a note on its ranks."""
         require_drawable(reader.scores, self.drawn, task.rank_unit, task.fusion)
         open_set = isinstance(task, OpenSet)
-        grid = thresholds_over(reader, thresholds) if open_set else np.empty(0)
+        if open_set:
+            grid = thresholds_over(reader, thresholds)
+        else:
+            grid = np.empty(0)
         subjects = len(reader.gallery.subjects)
         count, note = max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size
@@ -75,7 +78,10 @@ class RandomGalleries:
         node, kind = "closed_set", job.reader.scores.kind
         if "impostors" in options:
             node, grid = "open_set", to_user(job.thresholds, kind)
-            options["thresholds"] = grid[::-1] if larger_is_closer(kind) else grid
+            if larger_is_closer(kind):
+                options["thresholds"] = grid[::-1]
+            else:
+                options["thresholds"] = grid
         sampled = SampledJob(job.reader, self.drawn)
         (tallies,) = run_jobs(job.reader, [sampled], progress)
         each = (TaskCounts(tally, options).dataset(node) for tally in tallies)

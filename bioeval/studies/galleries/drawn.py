@@ -50,7 +50,9 @@ class Drawn:
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
     """Return the random gallery of a task's options; they must allow a draw."""
     if isinstance(gallery, str) and gallery in ("all", "single"):
-        size = 0 if gallery == "all" else 1
+        size = 1
+        if gallery == "all":
+            size = 0
     else:
         wanted = "'all' templates, 'single', or the number of templates of each subject"
         size = _whole("gallery", gallery, wanted)
@@ -100,7 +102,9 @@ def refuse_interval(interval: str | None) -> None:
 
 def _whole(name: str, value: Any, expected: str) -> int:
     try:
-        number = 0 if isinstance(value, bool) else operator.index(value)
+        number = 0
+        if not isinstance(value, bool):
+            number = operator.index(value)
     except TypeError:
         number = 0
     if number < 1:

@@ -144,7 +144,10 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
-    remarks = [note] if note else []
+    if note:
+        remarks = [note]
+    else:
+        remarks = []
     if not genuine:
         remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
     if not impostor:
@@ -225,7 +228,9 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
 def _largest(errors: np.ndarray) -> float:
     """Return the error that is largest in size, with its sign; NaN without errors."""
     known = errors[~np.isnan(errors)]
-    return float(known[np.argmax(np.abs(known))]) if len(known) else np.nan
+    if len(known):
+        return float(known[np.argmax(np.abs(known))])
+    return np.nan
 
 
 # Default number of thresholds; each has a table of counts as long as the gallery.
@@ -342,9 +347,9 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
-    repeats = (
-        0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
-    )
+    repeats = 0
+    if sampling is not None:
+        repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(reader, [job], progress)
     found = gallery_size_dataset(
@@ -359,8 +364,10 @@ def gallery_size(
         spread = np.std(curves, axis=0, ddof=1)
     over = ("gallery_size", "rank")
     found["cms_by_gallery"] = (
-        ("repeat", *over), curves, Name(f"of each gallery, {names['cms_by_gallery']}").attrs()
-    )  # fmt: skip
+        ("repeat", *over),
+        curves,
+        Name(f"of each gallery, {names['cms_by_gallery']}").attrs(),
+    )
     found["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
     coordinate = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     return found.assign_coords(repeat=coordinate)
@@ -396,7 +403,10 @@ def _sampled(
                     yield (r, i), chosen
 
     options = FoldOptions("closed_set", Rule("none"), fusion=fusion, rank_unit="subject")
-    tasks = [] if ties == "expected" else [replace(options, ties=ties)]
+    if ties == "expected":
+        tasks = []
+    else:
+        tasks = [replace(options, ties=ties)]
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
         curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)
@@ -440,10 +450,8 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
         yield Sentence("minus true, the largest over ranks and over thresholds):")
         for i, size in enumerate(ds["validation_size"].values.tolist()):
-            cms, far = (
-                percent(float(ds[f"validation_{x}_error"][i]), "+.2f", " pp")
-                for x in ("cms", "far")
-            )
+            cms = percent(float(ds[f"validation_{'cms'}_error"][i]), "+.2f", " pp")
+            far = percent(float(ds[f"validation_{'far'}_error"][i]), "+.2f", " pp")
             yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
     yield Warnings(found)
 

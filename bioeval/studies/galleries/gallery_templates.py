@@ -177,11 +177,12 @@ class _Request:
             )
         by_row = ranking.get("ties") == "stable"
         draws = self.drawn.repeats or (0 if are_few(reader, size) else DRAWS)
-        choices = EveryChoice(reader, size, self.fusion, by_row=by_row) if not draws else (
-            DrawnChoices(
+        if not draws:
+            choices = EveryChoice(reader, size, self.fusion, by_row=by_row)
+        else:
+            choices = DrawnChoices(
                 reader, size, self.fusion, draws=draws, seed=self.seed, by_row=by_row
             )
-        )  # fmt: skip
         claims = ExpectedClaims(ChoiceCells(choices), grid, draws)
         jobs = []
         if ranking:
@@ -305,11 +306,14 @@ def gallery_templates(
     first = parts[0].claims
     remarks = [note, *_remarks(chosen, fewer, draws, bool(drawn.repeats), first.numbers)]
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
-        "fusion": fusion, "rank_unit": "subject", "ties": ties,
-        "sampling": str(drawn.repeats or "exact"), "threshold_rule": str(_rule(threshold)),
+        "fusion": fusion,
+        "rank_unit": "subject",
+        "ties": ties,
+        "sampling": str(drawn.repeats or "exact"),
+        "threshold_rule": str(_rule(threshold)),
         "impostors": role_of(reader.about.layout, impostors, bool(reader.enrolled.all())),
         "draw": "uniformly without replacement, independently for each probe and subject",
-    }  # fmt: skip
+    }
     found: dict[str, Any] = {
         name: (_DIMS.get(name, ("gallery_templates",)), x) for name, x in variables.items()
     }
@@ -318,7 +322,9 @@ def gallery_templates(
     dataset = build(found, GALLERY_TEMPLATES, coordinates, attrs)
     for name in ("eer_threshold", "threshold_at_far", "threshold_used"):
         dataset[name].values = to_user(dataset[name].values, kind)
-    return dataset.isel(threshold=slice(None, None, -1)) if larger_is_closer(kind) else dataset
+    if larger_is_closer(kind):
+        return dataset.isel(threshold=slice(None, None, -1))
+    return dataset
 
 
 _BY_THRESHOLD = ("gallery_templates", "threshold")
@@ -411,7 +417,10 @@ def _verification(
         }
         if any(part.claims.draws for part in parts):
             none = np.full(len(grid), np.nan)
-            spread = claims.spread(grid) if claims.draws else (none, none)
+            if claims.draws:
+                spread = claims.spread(grid)
+            else:
+                spread = (none, none)
             one |= dict(zip(("frr_se", "far_se"), spread, strict=True))
         for name, value in one.items():
             found.setdefault(name, []).append(value)
@@ -425,7 +434,10 @@ def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str,
         at = rule.values[0]
     else:
         points = claims.points(s, targets)
-        at = points.equal_error.eer_threshold if rule.name == "eer" else points.threshold_at_far[-1]
+        if rule.name == "eer":
+            at = points.equal_error.eer_threshold
+        else:
+            at = points.threshold_at_far[-1]
     rates = np.array([claims.rates_at(s, float(at)) for claims, s in _of_each(parts)])
     return {
         "threshold_used": np.float64(at),  # type: ignore[dict-item]
@@ -514,7 +526,10 @@ def drawn_verification(
     request = _Request.parse(reader, fusion, drawn)
     (size,) = _sizes(drawn.size, np.diff(reader.gallery.starts), "gallery")
     grid = thresholds_over(reader, thresholds)
-    inner = grid if thresholds is None else np.union1d(grid, thresholds_over(reader, None))
+    if thresholds is None:
+        inner = grid
+    else:
+        inner = np.union1d(grid, thresholds_over(reader, None))
     parts = request.parts(reader, [size], inner)
     _count(reader, parts, far_targets, None, progress)
     claims, kind = parts[0].claims, scores.kind
@@ -538,14 +553,19 @@ def drawn_verification(
     asked = bool(drawn.repeats)
     remarks = _remarks([drawn.size], fewer, [claims.draws], asked, claims.numbers)
     attrs = about_attrs(reader.about, "verification, multi-template", remarks) | {
-        "templates": "multi", "fusion": fusion, "claims": "all", "gallery": drawn.gallery,
+        "templates": "multi",
+        "fusion": fusion,
+        "claims": "all",
+        "gallery": drawn.gallery,
         "sampling": str(claims.draws or "exact"),
         "draw": "uniformly without replacement, independently for each probe and subject",
-    }  # fmt: skip
+    }
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
     names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
     found = build(variables, names, coordinates, attrs)
-    return found.isel(threshold=slice(None, None, -1)) if larger_is_closer(kind) else found
+    if larger_is_closer(kind):
+        return found.isel(threshold=slice(None, None, -1))
+    return found
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -556,15 +576,20 @@ def blocks(found: Found) -> Iterator[Block]:
     genuine, impostor = attempts
     facts: list[tuple[str, str | Terms]] = [
         ("System", str(attrs["system"])),
-        ("Over", f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}, "
-         f"multi-template; fusion {attrs['fusion']}"),
+        (
+            "Over",
+            f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}, "
+            f"multi-template; fusion {attrs['fusion']}",
+        ),
         ("Excluded", excluded({"": attrs})),
         ("Terms", Terms(found, {"verification": ["frr", "far"], "identification": ["cms"]})),
-    ]  # fmt: skip
+    ]
     yield FactList(facts)
     yield Sentence()
     rule, used = str(attrs["threshold_rule"]), threshold_text(float(ds["threshold_used"]))
-    nearest = ": more templates lower FRR and raise FAR" if attrs["fusion"] == "min" else ""
+    nearest = ""
+    if attrs["fusion"] == "min":
+        nearest = ": more templates lower FRR and raise FAR"
     yield Title(f"One threshold, {used}{nearest}")
     first = int(ds["gallery_templates"][0])
     if not rule.startswith("fixed"):

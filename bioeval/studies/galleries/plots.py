@@ -47,21 +47,28 @@ class GalleryTemplatesDisplay(CurvesDisplay):
     """Curves of rates; ``x`` of a curve is the number of templates of each subject."""
 
     spec = CurveSpec(
-        "gallery_templates", "FRR and FAR", "gallery_templates",
-        {"frr_at_threshold": "FRR, one threshold", "far_at_threshold": "FAR, one threshold",
-         "frr_at_far": "FRR at FAR"},
-        "Templates of each subject in the gallery", "Error rate",
-        terms=("", ("frr", "far")), marked=True, curve=_templates_curve,
+        "gallery_templates",
+        "FRR and FAR",
+        "gallery_templates",
+        {
+            "frr_at_threshold": "FRR, one threshold",
+            "far_at_threshold": "FAR, one threshold",
+            "frr_at_far": "FRR at FAR",
+        },
+        "Templates of each subject in the gallery",
+        "Error rate",
+        terms=("", ("frr", "far")),
+        marked=True,
+        curve=_templates_curve,
         limits=_templates_limits,
         details=lambda systems: [
-            "one threshold for all numbers of templates: " + ", ".join(
-                f"{float(system.dataset['threshold_used']):.6g}" for system in systems
-            ),
+            "one threshold for all numbers of templates: "
+            + ", ".join(f"{float(system.dataset['threshold_used']):.6g}" for system in systems),
             "means over all choices of templates"
             if all("frr_se" not in system.dataset for system in systems)
             else "means over drawn galleries",
         ],
-    )  # fmt: skip
+    )
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -120,9 +127,15 @@ class GallerySizeDisplay(CurvesDisplay):
 
     ranks: dict[str, int]
     spec = CurveSpec(
-        "gallery_size", "CMS", "gallery_size", {"cms": ""},"Subjects in the gallery, N",
-        y_label="Cumulative match score, CMS", terms=("ISO: gallery size N", ("cms",)), at=0.3,
-    )  # fmt: skip
+        "gallery_size",
+        "CMS",
+        "gallery_size",
+        {"cms": ""},
+        "Subjects in the gallery, N",
+        y_label="Cumulative match score, CMS",
+        terms=("ISO: gallery size N", ("cms",)),
+        at=0.3,
+    )
 
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
@@ -166,10 +179,17 @@ class GallerySizeDisplay(CurvesDisplay):
         """Draw the modelled part, hollow and dotted, after the last exact point."""
         x, y = curve.x[start:], curve.y[start:]
         self.ax_.plot(
-            x, y, linestyle=":", linewidth=1.1, color=colour_of(curve.hue), marker="o",
-            markersize=3.6, markerfacecolor="white", markevery=list(range(exact - start, len(x))),
+            x,
+            y,
+            linestyle=":",
+            linewidth=1.1,
+            color=colour_of(curve.hue),
+            marker="o",
+            markersize=3.6,
+            markerfacecolor="white",
+            markevery=list(range(exact - start, len(x))),
             zorder=1.9,
-        )  # fmt: skip
+        )
         return Labelled("", RULE, x, y)
 
 

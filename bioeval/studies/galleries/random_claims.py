@@ -63,7 +63,9 @@ class EveryChoice:
     def blocks(self, block: Block) -> Iterator[Block]:
         """Yield the rows of a block, a few at a time; with `by_row` one, with its own columns."""
         whole = len(block.values)
-        rows = 1 if self.by_row else max(1, CHOICE_CELLS // (int(self.starts[-1]) * self.size))
+        rows = 1
+        if not self.by_row:
+            rows = max(1, CHOICE_CELLS // (int(self.starts[-1]) * self.size))
         for low in range(0, whole, rows):
             part = slice(low, min(low + rows, whole))
             values = block.values[part].astype(np.float64)
@@ -334,7 +336,10 @@ class ExpectedClaims:
         for k, attempts in ((1, self.numbers[0]), (0, self.numbers[1])):
             each = self.by_draw[k].cumsum(axis=1)[:, at] / (attempts or np.nan)
             many = self.draws > 1
-            sd = each.std(axis=0, ddof=1) if many else np.full(len(at), np.nan)
+            if many:
+                sd = each.std(axis=0, ddof=1)
+            else:
+                sd = np.full(len(at), np.nan)
             found.append(sd / math.sqrt(self.draws))
         return found[0], found[1]
 
@@ -354,7 +359,10 @@ class ExpectedClaims:
             self._want_around(int(np.argmax(fa * genuine >= fr * impostor)), held)
             for target in targets:
                 beyond = fa / impostor > target * SLACK
-                last = int(np.argmax(beyond)) if beyond.any() else len(fa)
+                if beyond.any():
+                    last = int(np.argmax(beyond))
+                else:
+                    last = len(fa)
                 self._want_around(last, held)
 
     def _want_around(self, k: int, held: np.ndarray) -> None:
@@ -390,14 +398,20 @@ class ExpectedClaims:
             inside = (of_bin == k) & (near.chance[:, s] > 0)
             values, more = _stepped(near.value[inside], near.chance[inside, s])
             every = np.union1d(values, own[bins == k])
-            before = sums[k - 1 : k] if k else FixedSums.zeros(1, 1)
+            if k:
+                before = sums[k - 1 : k]
+            else:
+                before = FixedSums.zeros(1, 1)
             found = np.append(before.values(), more.merge(before).values())
             points.append(every)
             fa.append(found[np.searchsorted(values, every, side="right")])
         at, accepted = np.concatenate(points), np.concatenate(fa)
         order = np.argsort(at)
         at, accepted = at[order], np.minimum(accepted[order], impostor)
-        reject_all = -np.inf if not len(at) or at[0] > -np.inf else np.nan
+        if not len(at) or at[0] > -np.inf:
+            reject_all = -np.inf
+        else:
+            reject_all = np.nan
         return ErrorCurve(
             np.append(reject_all, at),
             np.append(0.0, accepted),
@@ -422,7 +436,10 @@ class ExpectedClaims:
             return math.nan, math.nan
         curve = self.curve(s)
         at = max(int(np.searchsorted(curve.threshold[1:], threshold, side="right")), 0)
-        frr = float(curve.fr[at]) / genuine if genuine else math.nan
+        if genuine:
+            frr = float(curve.fr[at]) / genuine
+        else:
+            frr = math.nan
         return frr, float(curve.fa[at]) / impostor if impostor else math.nan
 
 

@@ -182,7 +182,8 @@ class GalleryJob:
         )
         self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
-        starts = reader.gallery.starts if starts is None else starts
+        if starts is None:
+            starts = reader.gallery.starts
         self.steps = _steps(int(np.diff(starts).max()), size)
 
     def fresh(self) -> Self:

@@ -91,7 +91,9 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     shared = [name for name in (*_MEANS, *_SUMS) if all(name in dataset for dataset in every)]
     coordinates: dict[str, Any] = {}
     for dim in dict.fromkeys(str(dim) for name in shared for dim in first[name].dims):
-        length = min(dataset.sizes[dim] for dataset in every) if dim == "rank" else None
+        length = None
+        if dim == "rank":
+            length = min(dataset.sizes[dim] for dataset in every)
         labels = [dataset[dim].values[:length] for dataset in every]
         if any(not np.array_equal(labels[0], other) for other in labels[1:]):
             raise DataError(f"results are at different values of {dim}; evaluate all at the same")
@@ -101,7 +103,10 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
         dims = first[name].dims
         size = {str(dim): slice(len(coordinates[str(dim)][1])) for dim in dims}
         values = np.stack([x[name].transpose(*dims).isel(size).values for x in every])
-        together = values.mean(axis=0) if name in _MEANS else values.sum(axis=0)
+        if name in _MEANS:
+            together = values.mean(axis=0)
+        else:
+            together = values.sum(axis=0)
         variables[name] = (dims, together, first[name].attrs)
     shared_attrs = set.intersection(*(set(dataset.attrs.items()) for dataset in every))
     attrs = {k: v for k, v in first.attrs.items() if (k, v) in shared_attrs}
@@ -124,10 +129,17 @@ BY_GALLERY = ("cms", "far", "frr")
 
 # The same in all galleries; the rest is averaged.
 SAME = (
-    "attempts", "skipped", "genuine_attempts", "impostor_attempts", "target_probes",
-    "non_target_probes", "expected_false_accepts", "subjects", "genuine_subjects",
+    "attempts",
+    "skipped",
+    "genuine_attempts",
+    "impostor_attempts",
+    "target_probes",
+    "non_target_probes",
+    "expected_false_accepts",
+    "subjects",
+    "genuine_subjects",
     "impostor_subjects",
-)  # fmt: skip
+)
 
 
 # Not averaged: their means have no meaning.
@@ -154,7 +166,8 @@ def sampled_dataset(
     curves: dict[str, list[np.ndarray]] = {}
     first: xr.Dataset | None = None
     for count, one in enumerate(each, 1):
-        first = one if first is None else first
+        if first is None:
+            first = one
         for name in one.data_vars:
             key, values = str(name), one[name].values.astype(np.float64)
             if key in SAME or key in LEFT_OUT:
@@ -247,7 +260,10 @@ def open_set_expected(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
-    notes = [note] if note else []
+    if note:
+        notes = [note]
+    else:
+        notes = []
     result = counts.dataset(points, targets, about, options, notes, [NO_POINTS])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 

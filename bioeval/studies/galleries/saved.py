@@ -34,4 +34,6 @@ def damage(tally: GalleryTally) -> str:
         sums = getattr(tally, name)
         if not all(is_table(getattr(sums, part, None), shape) for part in ("high", "low")):
             return f"{name} is not a table of sums"
-    return "" if ranks and ranks[0] else "it has no ranks"
+    if ranks and ranks[0]:
+        return ""
+    return "it has no ranks"

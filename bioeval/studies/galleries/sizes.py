@@ -49,12 +49,16 @@ class BetaBinomial:
 
         total = weights.sum()
         counts = np.arange(len(weights))
-        mean = float((weights * counts).sum() / total / trials) if total and trials else 0.0
+        mean = 0.0
+        if total and trials:
+            mean = float((weights * counts).sum() / total / trials)
         if not 0.0 < mean < 1.0:
             return None
         chosen = np.nonzero(weights[:-1] if len(weights) <= trials else weights)[0]
         shares = weights / total
-        rest = float(shares[-1]) if len(weights) <= trials else 0.0
+        rest = 0.0
+        if len(weights) <= trials:
+            rest = float(shares[-1])
         below = np.arange(len(weights) - 1)
 
         def choose(x: np.ndarray) -> np.ndarray:
@@ -234,7 +238,9 @@ class Sizes:
 
     def _impostors(self, kind: int) -> int:
         table = self.tally.candidates[kind]
-        return int(table[0].sum()) if len(table) else 0
+        if len(table):
+            return int(table[0].sum())
+        return 0
 
     def identified(self, size: int) -> np.ndarray:
         """Return the expected number at each rank or better, within each threshold and overall.
@@ -291,7 +297,9 @@ class Sizes:
         model = self._far_models[kind][t]
         if model is None:
             all_within = self.tally.candidates[kind, t, 0] == 0
-            return 0.0 if all_within else np.nan
+            if all_within:
+                return 0.0
+            return np.nan
         return model.none_closer(self.population[kind], extra)
 
     @cached_property
@@ -314,7 +322,10 @@ class Sizes:
         everyone = self.closer.sum(axis=0, keepdims=True)
         kernel.drawn_marked(self.subjects - 1, known - 1, everyone, limit, marked)
         missing = max(0.0, self.genuine - float(marked.sum()))
-        weights = np.append(marked[0], missing) if limit < known else marked[0]
+        if limit < known:
+            weights = np.append(marked[0], missing)
+        else:
+            weights = marked[0]
         model = _fit(weights, known - 1)
         predicted = self._beyond(marked, model, known, self.subjects)[0].cumsum()
         exact = self.identified(self.subjects)[-1]
@@ -334,9 +345,14 @@ class Sizes:
             kernel.drawn_marked(population, known, table, limit, marked)
             for t, found in enumerate(marked):
                 missing = max(0.0, table[t].sum() - found.sum())
-                weights = np.append(found, missing) if limit <= known else found
+                if limit <= known:
+                    weights = np.append(found, missing)
+                else:
+                    weights = found
                 model = _fit(weights, known)
-                none = np.nan if table[t, 1:].any() else 1.0
+                none = 1.0
+                if table[t, 1:].any():
+                    none = np.nan
                 if model is not None:
                     none = model.none_closer(known, population - known)
                 elif not table[t, 0]:

@@ -42,8 +42,12 @@ from bioeval.cli import (
 )
 @shared_options(
     interval="Add confidence intervals by subject.  [none]",
-    name=True, terms=True, reading=True, workers=True, checkpoint=True,
-)  # fmt: skip
+    name=True,
+    terms=True,
+    reading=True,
+    workers=True,
+    checkpoint=True,
+)
 def command(data: str, **options: Any) -> None:
     """Evaluate verification or searches of DATA by demographic group.
 
@@ -56,10 +60,16 @@ def command(data: str, **options: Any) -> None:
 
         found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
         groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
-        pairs = rows_over(found, "group", "claimed_group") if "claimed_group" in found.dims else []
+        if "claimed_group" in found.dims:
+            pairs = rows_over(found, "group", "claimed_group")
+        else:
+            pairs = []
         document = {
-            **attributes(found, data), "groups": groups, "pairs": pairs, "own_thresholds": own
-        }  # fmt: skip
+            **attributes(found, data),
+            "groups": groups,
+            "pairs": pairs,
+            "own_thresholds": own,
+        }
         table = [
             row
             | {

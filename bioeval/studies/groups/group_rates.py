@@ -99,9 +99,13 @@ FEW_SUBJECTS = 30
 
 #: The scalars that compare groups, in the order of tables.
 INEQUITY = (
-    "fdr", "garbe",
-    "far_max_over_min", "far_max_over_geomean", "frr_max_over_min", "frr_max_over_geomean",
-)  # fmt: skip
+    "fdr",
+    "garbe",
+    "far_max_over_min",
+    "far_max_over_geomean",
+    "frr_max_over_min",
+    "frr_max_over_geomean",
+)
 
 # Groups that a warning names.
 _NAMED = 6
@@ -163,11 +167,16 @@ def groups_dataset(
     far = ratio(tally.false_accepts, impostor * defined)
     frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
     far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
-    at_far = np.array([
-        [one.at_far(x) if one.defined else (np.nan, np.nan) for x in targets.tolist()]
-        for one in tally.own
-    ]).reshape(len(tally.own), len(targets), 2)  # fmt: skip
-    pairs = impostor - np.diag(impostor.diagonal() // 2) if symmetric else impostor
+    at_far = np.array(
+        [
+            [one.at_far(x) if one.defined else (np.nan, np.nan) for x in targets.tolist()]
+            for one in tally.own
+        ]
+    ).reshape(len(tally.own), len(targets), 2)
+    if symmetric:
+        pairs = impostor - np.diag(impostor.diagonal() // 2)
+    else:
+        pairs = impostor
     expected = {
         "expected_fr": (genuine // 2 if symmetric else genuine) * frr_all,
         "expected_fa": pairs * far_all,
@@ -244,8 +253,9 @@ def _undefined(
         return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
     found = []
     for rates, what, attempt in (
-        (frr, "FRR", "genuine attempt"), (far, "FAR within the group", "impostor attempt")
-    ):  # fmt: skip
+        (frr, "FRR", "genuine attempt"),
+        (far, "FAR within the group", "impostor attempt"),
+    ):
         if (unknown := np.isnan(rates)).any():
             found.append(
                 f"no {attempt} in {named(groups, unknown)}: {what} is not defined (NaN), nor are "
@@ -275,7 +285,8 @@ def flag_warnings(
         own = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
         if own.any():
             where = f"{int(own.sum())} of {own.size} pairs of groups"
-            where = named(groups, own) if own.ndim == 1 else where
+            if own.ndim == 1:
+                where = named(groups, own)
             found.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
     return found
 
@@ -283,7 +294,9 @@ def flag_warnings(
 def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
     """Return the names of groups, short and printable; of many, the first few."""
     names = [short_name(str(x), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    more = ""
+    if len(names) > _NAMED:
+        more = f" and {len(names) - _NAMED} more"
     return ", ".join(names[:_NAMED]) + more
 
 
@@ -316,7 +329,10 @@ def group_intervals(
     )
     nodes, exact = zip(*(_nodes(one, targets) for one in tally.own), strict=True)
     threshold = tally.chosen.threshold
-    at = np.empty(0) if math.isnan(threshold) else np.array([threshold])
+    if math.isnan(threshold):
+        at = np.empty(0)
+    else:
+        at = np.array([threshold])
     sink = _ByGroup(weights, group, np.unique(np.concatenate([at, *nodes])), (at, nodes))
     values, people = attempts.sweep(sink.thresholds, sink)
     far = ratio(*sink.totals)
@@ -341,7 +357,9 @@ def group_intervals(
             at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
-    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
+    sign = 1.0
+    if larger_is_closer(tally.about.kind):
+        sign = -1.0
     itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
     itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
@@ -412,7 +430,10 @@ class _ByGroup:
     ):
         at, nodes = wanted
         self.group, self.thresholds = group, thresholds
-        self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
+        if len(at):
+            self.accepted = int(np.searchsorted(thresholds, at[0]) + 1)
+        else:
+            self.accepted = 0
         # The first layer above each threshold of a group.
         self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
         self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
@@ -477,7 +498,10 @@ def _trials(
     every = np.bincount(group[np.union1d(*attempts.sides)], minlength=number)
     for g in range(number):
         for h in range(number):
-            both = every[g] if g == h else 2 * min(sides[0][g], sides[1][h])
+            if g == h:
+                both = every[g]
+            else:
+                both = 2 * min(sides[0][g], sides[1][h])
             pairs[g, h] = min(sides[0][g], sides[1][h], both // 2)
     return subjects, pairs
 
@@ -506,7 +530,9 @@ def _limits(
 def _percentiles(options: IntervalOptions) -> IntervalOptions:
     """Return interval options for values that are not rates and have no logit."""
     logit = options.method.endswith("logit")
-    return replace(options, method="subject-bootstrap") if logit else options
+    if logit:
+        return replace(options, method="subject-bootstrap")
+    return options
 
 
 def _of_measures(

@@ -213,10 +213,15 @@ def by_group(
     task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
         searches = {
-            "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,
-            "interval": interval, "confidence": confidence, "replicates": replicates,
+            "rank_unit": rank_unit,
+            "ties": ties,
+            "impostors": impostors,
+            "fusion": fusion,
+            "interval": interval,
+            "confidence": confidence,
+            "replicates": replicates,
             "random_state": random_state,
-        }  # fmt: skip
+        }
         require_scores(scores)
         require_subjects(scores, "identification by group")
         column = template_columns(scores, group, "group", gallery=False)[0]
@@ -302,7 +307,9 @@ def _groups_of_subjects(
         who = np.unique(subject[wrong])
         first = plain(names[subject[wrong[0]]])
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
-        more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
+        more = ""
+        if len(who) > 1:
+            more = f" ({len(who):,} subjects have several)"
         raise DataError(
             f"{Argument('group')}: subject {first!r} is in the groups "
             f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
@@ -316,7 +323,8 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     plain_values = [plain(value) for value in values.tolist()]
     if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in plain_values):
         numbers = np.array(plain_values)
-        numbers = numbers.astype(np.int64) if numbers.dtype.kind == "b" else numbers
+        if numbers.dtype.kind == "b":
+            numbers = numbers.astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order
     texts = [str(value) for value in values.tolist()]
@@ -353,21 +361,30 @@ def blocks(found: Found) -> Iterator[Block]:
     else:
         yield Title(f"Verification by group, {ds.attrs['templates']}-template")
     yield DataHeader(found)
-    rule = "" if given else f", {ds.attrs['threshold_rule_in_words']} of all groups"
+    rule = ""
+    if not given:
+        rule = f", {ds.attrs['threshold_rule_in_words']} of all groups"
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
     rows = []
     for i, name in enumerate(names):
-        few = "*" if ds["few_subjects"][i] else ""
+        few = ""
+        if ds["few_subjects"][i]:
+            few = "*"
         counts = [f"{int(ds[x][i]):,}" for x in counted]
         far = _written(ds, "far", i, *([] if searches else [i]))
         rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", i), far])
     total = [f"{int(ds[x].sum()):,}" for x in counted]
-    far_overall = percent(float(ds["far_overall"]), "fine", "") if searches else ""
+    far_overall = ""
+    if searches:
+        far_overall = percent(float(ds["far_overall"]), "fine", "")
     rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), far_overall])
     made = ["mated", "non-mated", "FRR, %", "FAR, %"]
-    heads = made if searches else ["genuine", "FRR, %", "FAR within, %"]
+    if searches:
+        heads = made
+    else:
+        heads = ["genuine", "FRR, %", "FAR within, %"]
     yield Table(["", "subjects", *heads], rows, folds=True)
     yield Sentence()
     if not searches:
@@ -382,10 +399,14 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
     rows = []
     for name in INEQUITY:
-        low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
-        between = "" if low != low else f"[{low:.4g}, {high:.4g}]"
+        low = float(ds.get(f"{name}_{'low'}", np.nan))
+        high = float(ds.get(f"{name}_{'high'}", np.nan))
+        between = ""
+        if low == low:
+            between = f"[{low:.4g}, {high:.4g}]"
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
-        label = label.replace(" within groups", "") if searches else label
+        if searches:
+            label = label.replace(" within groups", "")
         rows.append([label, number(float(ds[name]), ".4f"), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
     if not given:
@@ -419,10 +440,13 @@ def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
     """Return a rate in per cent, with its interval and its flag."""
     value = float(ds[name].values[place])
     flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
-    flag = "*" if flagged and value == value else ""
+    flag = ""
+    if flagged and value == value:
+        flag = "*"
     text = percent(value, "fine", "") + flag
     if ends and f"{name}_low" in ds:
-        low, high = (float(ds[f"{name}_{end}"].values[place]) for end in ("low", "high"))
+        low = float(ds[f"{name}_{'low'}"].values[place])
+        high = float(ds[f"{name}_{'high'}"].values[place])
         if low == low:
             text += f" [{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
     return text
@@ -471,7 +495,9 @@ def searches_by_group(
         "far_targets": list(dict.fromkeys(sought)),
     }
     plain = {**given, "interval": None}
-    at = rule.values[0] if rule.name == "fixed" else 0.0
+    at = 0.0
+    if rule.name == "fixed":
+        at = rule.values[0]
     whole = open_set(scores, **plain, thresholds=[at])
     if rule.name != "fixed":
         chosen = whole["eer_threshold"]

@@ -87,7 +87,10 @@ class GroupsDisplay(OneResultDisplay):
             self._titled(translate("FAR by group"), None, lines, right)
             return self
         flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
-        lines = ["*: flagged, too few subjects or expected errors"] if flagged else []
+        if flagged:
+            lines = ["*: flagged, too few subjects or expected errors"]
+        else:
+            lines = []
         apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
         lines.append("; ".join(text for text, which in apart if which.any()))
         self._titled(translate("FAR by pair of groups"), None, filter(None, lines), right)
@@ -96,12 +99,16 @@ class GroupsDisplay(OneResultDisplay):
     @property
     def _hollow(self) -> tuple[str, ...]:
         """The rates that are drawn as points."""
-        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
+        if self.far.ndim == 2:
+            return ("frr",)
+        return ("frr", "far")
 
     def _over(self) -> list[str]:
         attrs, translate = self._dataset.attrs, self._translate
         given = str(attrs.get("chosen_on", "")) == "given"
-        chosen = "" if given else ", chosen on these data"
+        chosen = ", chosen on these data"
+        if given:
+            chosen = ""
         lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
         if given:
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
@@ -130,8 +137,14 @@ class GroupsDisplay(OneResultDisplay):
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
             left = overall > 0.7 * most
-            self._note(f"all: {measured(overall)}", (overall, 0), (-3 if left else 3, 4), ax,
-                       va="bottom", ha="right" if left else "left")  # fmt: skip
+            self._note(
+                f"all: {measured(overall)}",
+                (overall, 0),
+                (-3 if left else 3, 4),
+                ax,
+                va="bottom",
+                ha="right" if left else "left",
+            )
         ax.xaxis.set_major_formatter(percent)
         self._name_groups(ax, subjects=True)
         translate = self._translate
@@ -142,7 +155,8 @@ class GroupsDisplay(OneResultDisplay):
         ax, ds, far = self.far_ax_, self._dataset, self.far
         ax.grid(False)
         positive = far[far > 0]
-        low, high = (float(f(positive)) if len(positive) else 1.0 for f in (np.min, np.max))
+        low = float(np.min(positive)) if len(positive) else 1.0
+        high = float(np.max(positive)) if len(positive) else 1.0
         norm = LogNorm(low / 1.5 if low == high else low, high * 1.5 if low == high else high)
         colours = ScalarMappable(norm, "cividis")
         picture = np.empty((*far.shape, 4))
@@ -169,7 +183,9 @@ class GroupsDisplay(OneResultDisplay):
         number = len(self.groups)
         shown = np.arange(0, number, -(-number // NAMED))
         # In two lines where there is room for them.
-        most = 36 if number <= NUMBERED else 18
+        most = 18
+        if number <= NUMBERED:
+            most = 36
         given = (short_name(str(self.groups[i]), most) for i in shown)
         names = [textwrap.fill(as_plot_text(name), 18) for name in given]
         if subjects:

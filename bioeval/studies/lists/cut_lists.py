@@ -207,14 +207,9 @@ class _ListedSearches:
             other = other & _first_of_each(entry)
             total = (every > 0).sum() - self.enrolled
         unlisted = total - other.sum(axis=1)
-        self.mate, self.nearest_other, self.nearest = (
-            self._nearest(distance, x, n)
-            for x, n in (
-                (own, self.mates),
-                (listed & ~own, self.others),
-                (listed, np.full(len(query), scores.gallery_size)),
-            )
-        )
+        self.mate = self._nearest(distance, own, self.mates)
+        self.nearest_other = self._nearest(distance, listed & ~own, self.others)
+        self.nearest = self._nearest(distance, listed, np.full(len(query), scores.gallery_size))
         self.rank, self._tie = self._ranks(distance, own, other, unlisted, task.ties)
 
     def _nearest(self, distance: np.ndarray, those: np.ndarray, number: np.ndarray) -> _Between:
@@ -299,7 +294,8 @@ class _ListedSearches:
         mate, rank = self.mate[self.mated], self.rank[self.mated]
         sure = ~rank.open
         shape = len(grid), count
-        last, first = (np.searchsorted(grid, x) for x in (mate.high, mate.low))
+        last = np.searchsorted(grid, mate.high)
+        first = np.searchsorted(grid, mate.low)
         detected = (
             _table(last[sure], rank.low[sure], shape),
             self._possible(first, rank, shape),
@@ -433,7 +429,9 @@ def gom_of_lists(
     `scale` are the distances that become 0 and 1, or False where they stay as they are.
     """
     _require_gom(options, scale)
-    given_ends = scale if isinstance(scale, tuple) else None
+    given_ends = None
+    if isinstance(scale, tuple):
+        given_ends = scale
     ends = given_ends or (0.0, 1.0)
     found = _RetrievedLists(scores, rules, thresholds, given_ends)
     measures = found.measures(options)
@@ -516,7 +514,9 @@ def _first_largest(low: np.ndarray, high: np.ndarray) -> int | None:
         return None
     at = int(np.argmax(low))
     sure = (high[:at] < low[at]).all() and (high[at + 1 :] <= low[at]).all()
-    return at if sure else None
+    if sure:
+        return at
+    return None
 
 
 class _UnlistedMatches:
@@ -580,7 +580,10 @@ class _RetrievedLists:
         if ends is not None:
             self._require_within(scores.indices >= 0, distance, ends)
         low, high = ends or (0.0, 1.0)
-        junk = junk_codes(scores, rules.junk_ids) if rules.junk == "remove" else []
+        if rules.junk == "remove":
+            junk = junk_codes(scores, rules.junk_ids)
+        else:
+            junk = []
         lists = listed_matches(scores, rules.removed, junk)
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw

@@ -217,7 +217,10 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
-    junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
+    if options.junk == "remove":
+        junk = junk_codes(scores, options.junk_ids)
+    else:
+        junk = []
     found = listed_matches(scores, options.removed, junk)
     valid = found.positives > 0
     counted = valid | (options.unmatched == "zero")
@@ -232,7 +235,10 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     ap_reach = found.reach(valid & (found.listed < found.positives))
     cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
     total = np.where(valid, found.positives, 1)
-    over = np.minimum(total, cut) if options.rank_k_over == "smaller" else total
+    if options.rank_k_over == "smaller":
+        over = np.minimum(total, cut)
+    else:
+        over = total
     at_k = found.precisions(cut) / over
     matches = found.matches()
     curves = ranked_curves(matches, counted, "stable", last, total)
@@ -253,7 +259,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     skipped = int((~valid).sum())
     notes, about = cut_warnings(found.positives, cut, options.rank_k_over), Provenance.of(scores)
     if skipped:
-        what = "were left out" if options.unmatched == "skip" else "count as 0"
+        what = "count as 0"
+        if options.unmatched == "skip":
+            what = "were left out"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
         lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
@@ -318,7 +326,9 @@ class ListedMatches:
 
         `open_` is a mask of the queries with matches beyond their lists.
         """
-        return int(self.depth[open_].min()) if open_.any() else None
+        if open_.any():
+            return int(self.depth[open_].min())
+        return None
 
     def matches(self) -> MatchLists:
         """Return the matches on the lists, by their ranks."""
@@ -344,7 +354,10 @@ class ListedMatches:
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""
-        hits = self.hits if cut is None else self.hits & (self.ranks <= cut)
+        if cut is None:
+            hits = self.hits
+        else:
+            hits = self.hits & (self.ranks <= cut)
         precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
         return np.where(hits, precision, 0.0).sum(axis=1)
 
@@ -417,7 +430,9 @@ def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
                 f"a list of {depth} places covers no rank: every entry is removed for its "
                 "query, or it is empty; give longer lists, or a matrix of scores"
             )
-        return depth if reach is None else reach
+        if reach is None:
+            return depth
+        return reach
     rank = require_integer(name, given, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(

@@ -41,7 +41,9 @@ def evaluate(
         scores._require_matrix()
     if card.gom is not None:
         given = {"max_rank": options.max_rank}
-        taus = options.thresholds if tasks == {"gom"} else None
+        taus = None
+        if tasks == {"gom"}:
+            taus = options.thresholds
         found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
     if card.open_set is not None:
         if card.open_set.gallery != "all":

@@ -107,7 +107,9 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": ()}
                 results = _evaluated(read[called], given, place, run.stages)
-                target = _target(results) if "verification" in results.children else None
+                target = None
+                if "verification" in results.children:
+                    target = _target(results)
                 for one in more:
                     further = one.of_system(read[called], target)
                     nodes = {name: type(results)(x) for name, x in further.items()}
@@ -185,4 +187,6 @@ def _target(results: Any) -> str | None:
     chosen = LiveState(parts_of(results)).chosen
     if chosen is None:
         return None
-    return "eer" if chosen.target is None else f"far={chosen.target!r}"
+    if chosen.target is None:
+        return "eer"
+    return f"far={chosen.target!r}"

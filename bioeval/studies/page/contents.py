@@ -105,7 +105,10 @@ def digest(file: str | os.PathLike[str]) -> str:
     """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
     found = xxhash.xxh3_128()
     path = Path(file)
-    inner = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    if path.is_dir():
+        inner = sorted(p for p in path.rglob("*") if p.is_file())
+    else:
+        inner = [path]
     for one in inner:
         if path.is_dir():
             found.update(one.relative_to(path).as_posix().encode())
@@ -156,7 +159,10 @@ def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, An
 def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
     results, told = apart(results, images)
-    parts = [] if told and results is None else labelled(parts_of(results))
+    if told and results is None:
+        parts = []
+    else:
+        parts = labelled(parts_of(results))
     several = len({row["system"] for row in told}) > 1
     rows = [row_section(row, number, several) for number, row in enumerate(told, start=1)]
     state, store = LiveState(parts), ArrayStore()
@@ -213,7 +219,9 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
 
 def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:
     """Take the picture of the answer out of its section: the first of a kind, of the leader."""
-    wanted = None if state.leader is None else section_of(state.leader.part)
+    wanted = None
+    if state.leader is not None:
+        wanted = section_of(state.leader.part)
     for task in tasks:
         for figure in task["figures"]:
             if figure.plot in plots and wanted in (None, task["name"]):
@@ -234,7 +242,7 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
     return [
         (say(name.upper()), hue, rate_of(live, name, row, strong=True))
         for name, hue in (("far", IMPOSTOR), ("frr", GENUINE))
-    ]  # fmt: skip
+    ]
 
 
 def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
@@ -272,7 +280,10 @@ def _task(
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     section = ScalarSection(own, any(part.label for part in own))
-    made = [live_table(rows, section.several, state)] if rows else []
+    if rows:
+        made = [live_table(rows, section.several, state)]
+    else:
+        made = []
     made += study_tables(section)
     tables = (target_table, frr_target_table, rank_table, mean_table)
     made += [make(section) for make in tables]
@@ -298,18 +309,33 @@ def _place(figure: PageFigure, file: str, rows: list, rank: int) -> None:
         mover["id"] = f"{figure.file}-mark-{number}"
         if mover["by"] == "threshold":
             whole = mover["high"] - mover["low"]
-            share = (threshold - mover["low"]) / whole if math.isfinite(threshold) else math.nan
+            if math.isfinite(threshold):
+                share = (threshold - mover["low"]) / whole
+            else:
+                share = math.nan
             x = mover["start"] + share * (mover["end"] - mover["start"])
-            mover["now"] = None if not 0 <= share <= 1 else (round(x, 1), None)
+            if not 0 <= share <= 1:
+                mover["now"] = None
+            else:
+                mover["now"] = (round(x, 1), None)
             continue
-        index = rank - 1 if mover["by"] == "rank" else row
+        if mover["by"] == "rank":
+            index = rank - 1
+        else:
+            index = row
         x = y = math.nan
         if index >= 0:
             of_row = mover["ys"][index]
             x = mover["xs"][index]
-            y = of_row[rank - 1] if mover["by"] == "row-rank" else of_row
+            if mover["by"] == "row-rank":
+                y = of_row[rank - 1]
+            else:
+                y = of_row
         known = math.isfinite(x) and math.isfinite(y)
-        mover["now"] = (round(float(x), 1), round(float(y), 1)) if known else None
+        if known:
+            mover["now"] = (round(float(x), 1), round(float(y), 1))
+        else:
+            mover["now"] = None
 
 
 def _all_details(parts: list[PageItem]) -> list[str]:
@@ -325,7 +351,8 @@ def _all_details(parts: list[PageItem]) -> list[str]:
         same = {part.task for part in own}
         every = [part for part in parts if part.task in same]
         label = own[0].label.rpartition(", ")[2]
-        label = label if len(every) == len(own) else ", ".join(part.label for part in own)
+        if len(every) != len(own):
+            label = ", ".join(part.label for part in own)
         said.append(f"{label}: {text}")
     return said
 
@@ -346,7 +373,10 @@ def _control(state: LiveState) -> dict[str, Any] | None:
     low, high = state.limits
     leader = state.leader
     row = leader.row(state.chosen.threshold)
-    far = leader.value("far", row, 1) if "far" in leader.columns else math.nan
+    if "far" in leader.columns:
+        far = leader.value("far", row, 1)
+    else:
+        far = math.nan
     return {
         "low": words.digits(low),
         "high": words.digits(high),
@@ -436,7 +466,11 @@ def _seed(part: PageItem) -> str:
     """Return the seed of the draws of a result: of its folds, or its intervals."""
     attrs = part.dataset.attrs
     found = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
-    return str(attrs["random_state"]) if "random_state" in attrs else found[1] if found else ""
+    if "random_state" in attrs:
+        return str(attrs["random_state"])
+    if found:
+        return found[1]
+    return ""
 
 
 def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:

@@ -59,13 +59,17 @@ class Axis:
         clipped = np.clip(values, self.low, self.high)
         if self.scale == "probit":
             clipped = np.where(values > self.high, np.nan, clipped)
-        low, high, at = (self._scaled(v) for v in (self.low, self.high, clipped))
+        low = self._scaled(self.low)
+        high = self._scaled(self.high)
+        at = self._scaled(clipped)
         return self.start + (at - low) / (high - low) * (self.end - self.start)
 
     def _scaled(self, values: np.ndarray | float) -> np.ndarray:
         if self.scale == "log":
             return np.log10(values)
-        return scipy.special.ndtri(values) if self.scale == "probit" else np.asarray(values)
+        if self.scale == "probit":
+            return scipy.special.ndtri(values)
+        return np.asarray(values)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
@@ -82,19 +86,24 @@ class Axis:
 
     def _ticks(self) -> list[float]:
         if self.scale == "log":
-            first, last = (math.log10(x) for x in (self.low, self.high))
+            first = math.log10(self.low)
+            last = math.log10(self.high)
             return [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last) + 1)]
         if self.scale == "probit":
             return [*_DEVIATES, *_NEAR_ONE]
         ticks = list(
             map(float, MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high))
         )
-        return [self.low, *(x for x in ticks if x > self.low)] if self.first else ticks
+        if self.first:
+            return [self.low, *(x for x in ticks if x > self.low)]
+        return ticks
 
     def _label(self, value: float) -> str:
         if self.percent:
             return per_cent(value)
-        return f"{value:g}" if abs(value) > 1e-12 else "0"
+        if abs(value) > 1e-12:
+            return f"{value:g}"
+        return "0"
 
 
 def unit_axis(scale: str, floor: float, places: tuple[float, float], name: str) -> Axis:
@@ -115,7 +124,8 @@ def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     pixel of the other along each axis, everywhere.
     """
     keep = np.isfinite(x) & np.isfinite(y)
-    x, y = (np.round(v[keep] / GRID) * GRID for v in (x, y))
+    x = np.round(x[keep] / GRID) * GRID
+    y = np.round(y[keep] / GRID) * GRID
     if len(x) < 3:
         return x, y
     moved = np.append(True, (np.diff(x) != 0) | (np.diff(y) != 0))
@@ -214,12 +224,16 @@ class PageFigure:
             )
 
         best = min(places, key=covered)
-        return best if not covered(best) else (LEFT, HEIGHT + 8)
+        if not covered(best):
+            return best
+        return (LEFT, HEIGHT + 8)
 
     @property
     def below(self) -> int:
         """The height of a key that is below the axes."""
-        return 17 * len(self.keyed) + 8 if self.keyed and self.key[1] > HEIGHT else 0
+        if self.keyed and self.key[1] > HEIGHT:
+            return 17 * len(self.keyed) + 8
+        return 0
 
     @property
     def height(self) -> int:
@@ -235,7 +249,9 @@ class PageFigure:
     def keyed(self) -> list[dict[str, Any]]:
         """The curves in the key; a single curve needs no key."""
         named = [curve for curve in self.curves if curve["name"]]
-        return named if len(named) > 1 else []
+        if len(named) > 1:
+            return named
+        return []
 
     @property
     def description(self) -> str:
@@ -251,16 +267,24 @@ class PageFigure:
             return
         self.outlines.append(dense(x, y))
         self.curves.append(
-            {"name": name, "hue": hue % 7, "dash": dash % 7, "path": path(*thinned(x, y)),
-             "kind": kind}
-        )  # fmt: skip
+            {
+                "name": name,
+                "hue": hue % 7,
+                "dash": dash % 7,
+                "path": path(*thinned(x, y)),
+                "kind": kind,
+            }
+        )
 
     def limits(
         self, hue: int, x: np.ndarray, ends: Iterable[np.ndarray], inside: np.ndarray | None
     ) -> None:
         """Add confidence limits; those that are not `inside` a simultaneous band, dashed."""
         low, high = ends
-        starts = [0] if inside is None else [0, *np.flatnonzero(np.diff(inside)) + 1]
+        if inside is None:
+            starts = [0]
+        else:
+            starts = [0, *np.flatnonzero(np.diff(inside)) + 1]
         for first, last in pairwise([*starts, len(x)]):
             part = slice(first, last + 1)  # up to the next part
             apart = inside is not None and not inside[first]
@@ -311,7 +335,9 @@ class Drawing:
 
     def hue(self, live: LivePart) -> int:
         """Return the number of the colour of a curve: of a system, or of the templates of one."""
-        return self.hues[live.part.system] if self.several else int(live.part.task == BOTH[1])
+        if self.several:
+            return self.hues[live.part.system]
+        return int(live.part.task == BOTH[1])
 
 
 def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
@@ -352,7 +378,9 @@ def _floor(parts: list[LivePart], name: str) -> float:
 
 def _ascending(live: LivePart) -> slice:
     """Return the rows from the strictest threshold to the loosest."""
-    return slice(None, None, -1) if live.part.accepts_larger else slice(None)
+    if live.part.accepts_larger:
+        return slice(None, None, -1)
+    return slice(None)
 
 
 def _says(parts: list[LivePart], text: str) -> str:
@@ -370,20 +398,34 @@ def _limits(
 
 
 def _moves(
-    fig: PageFigure, live: LivePart, hue: int, drawing: Drawing, x: np.ndarray, y: np.ndarray,
+    fig: PageFigure,
+    live: LivePart,
+    hue: int,
+    drawing: Drawing,
+    x: np.ndarray,
+    y: np.ndarray,
     by: str = "row",
-) -> None:  # fmt: skip
+) -> None:
     """Add a mark that moves with a row or a rank."""
     fig.movers.append(
-        {"part": live.number, "hue": hue % 7, "by": by,
-         "x": drawing.store.pixels(x), "y": drawing.store.pixels(y), "xs": x, "ys": y}
-    )  # fmt: skip
+        {
+            "part": live.number,
+            "hue": hue % 7,
+            "by": by,
+            "x": drawing.store.pixels(x),
+            "y": drawing.store.pixels(y),
+            "xs": x,
+            "ys": y,
+        }
+    )
 
 
 def _about(parts: list[LivePart]) -> str:
     """Return the subject of the curves of a figure in words."""
     said = list(dict.fromkeys(p.part.words for p in parts))
-    return said[0] if len(said) == 1 else said[0].partition(",")[0]
+    if len(said) == 1:
+        return said[0]
+    return said[0].partition(",")[0]
 
 
 def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
@@ -422,7 +464,10 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
         px, py = fig.x.place(live.columns["far"]), fig.y.place(values)
         order = np.arange(len(values))[_ascending(live)]
         # Off an axis of normal deviates there is no curve that a band could be around.
-        shown = order[values[order] >= fig.y.low] if fig.y.scale == "probit" else order
+        if fig.y.scale == "probit":
+            shown = order[values[order] >= fig.y.low]
+        else:
+            shown = order
         _limits(fig, live.columns, y, hue, px, shown)
         fig.draw(drawing.name(live), hue, hue, *steps_after(px[order], py[order]))
         _moves(fig, live, hue, drawing, px, py)
@@ -430,7 +475,9 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
 
 def _score_axis(parts: list[LivePart], low: float, high: float) -> Axis:
     noun = noun_of(parts[0].part.kind).capitalize()
-    better = "larger" if parts[0].part.accepts_larger else "smaller"
+    better = "smaller"
+    if parts[0].part.accepts_larger:
+        better = "larger"
     if not low < high:
         low, high = low - 0.5, high + 0.5
     return Axis("linear", low, high, *_X, f"{noun} ({better} is closer)")
@@ -447,16 +494,25 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     title = _says(parts, "FAR and FRR by threshold")
     fig = PageFigure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
-        hue = drawing.hue(live) if drawing.several else 0
+        hue = 0
+        if drawing.several:
+            hue = drawing.hue(live)
         shown = np.flatnonzero(np.isfinite(live.thresholds))[_ascending(live)]
         px = x.place(live.thresholds)
         for i, name in enumerate(("far", "frr")):
             colour, dash = (hue, i) if drawing.several else (_COLOURS[name], i)
             py = y.place(live.columns[name])
             _limits(fig, live.columns, name, colour, px, shown)
-            words = [drawing.name(live)] if drawing.several else []
-            fig.draw(" ".join([*words, _says(parts, name.upper())]), colour, dash,
-                     *steps_after(px[shown], py[shown]))  # fmt: skip
+            if drawing.several:
+                words = [drawing.name(live)]
+            else:
+                words = []
+            fig.draw(
+                " ".join([*words, _says(parts, name.upper())]),
+                colour,
+                dash,
+                *steps_after(px[shown], py[shown]),
+            )
             _moves(fig, live, colour, drawing, px, py)
     _line_at_threshold(fig, parts, drawing)
     return fig
@@ -467,9 +523,16 @@ def _line_at_threshold(fig: PageFigure, parts: list[LivePart], drawing: Drawing)
     for group in dict.fromkeys(p.group for p in parts):
         live = next(p for p in parts if p.group == group)
         fig.movers.append(
-            {"part": live.number, "hue": drawing.hue(live) % 7, "by": "threshold",
-             "low": fig.x.low, "high": fig.x.high, "start": fig.x.start, "end": fig.x.end}
-        )  # fmt: skip
+            {
+                "part": live.number,
+                "hue": drawing.hue(live) % 7,
+                "by": "threshold",
+                "low": fig.x.low,
+                "high": fig.x.high,
+                "start": fig.x.start,
+                "end": fig.x.end,
+            }
+        )
 
 
 def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
@@ -481,7 +544,9 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     x = _score_axis([live], float(at[0]), float(at[-1]))
     top = max(float(each.density.max()) for each in found.values()) or 1.0
     y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
-    who = f" ({live.part.system})" if drawing.several else ""
+    who = ""
+    if drawing.several:
+        who = f" ({live.part.system})"
     said = ", ".join([*found][:-1]) + f" and {[*found][-1]}"
     title = f"{said.capitalize()} scores{who}: {live.part.words}"
     fig = PageFigure("histogram", title, x, y)
@@ -490,8 +555,9 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
         py = np.repeat(y.place(each.density), 2)
         base = y.place(np.zeros(1))
         closed = np.concatenate([px[:1], px, px[-1:]]), np.concatenate([base, py, base])
-        fig.curves.append({"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z",
-                           "kind": "band"})  # fmt: skip
+        fig.curves.append(
+            {"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z", "kind": "band"}
+        )
         fig.draw(name.capitalize(), i, i, *closed)
     counts = {name: each.counts.tolist() for name, each in found.items()}
     fig.table = {"from": at[:-1].tolist(), "to": at[1:].tolist(), **counts}
@@ -510,24 +576,34 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
         ranks = (1,) if drawing.several else (1, 5, 10)
         most = live.ranked["dir"].shape[1]
         for i, rank in enumerate(rank for rank in ranks if rank <= most):
-            name = f"rank {rank}" if not drawing.several else f"{drawing.name(live)}, rank {rank}"
+            if not drawing.several:
+                name = f"rank {rank}"
+            else:
+                name = f"{drawing.name(live)}, rank {rank}"
             at_rank = {key: values[:, rank - 1] for key, values in live.ranked.items()}
             if rank == 1:
                 _limits(fig, at_rank, "dir", hue, px, order)
-            place = (hue, hue) if drawing.several else (i, i)
+            if drawing.several:
+                place = (hue, hue)
+            else:
+                place = (i, i)
             fig.draw(name, *place, *steps_after(px[order], y.place(at_rank["dir"])[order]))
         _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
     return fig
 
 
 def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
-    name = "cms" if all("cms" in p.by_rank for p in parts) else "cmc"
+    name = "cmc"
+    if all("cms" in p.by_rank for p in parts):
+        name = "cms"
     names = [name if name in p.by_rank else "cms" for p in parts]
     every = [p.by_rank[n] for n, p in zip(names, parts, strict=True)]
     most = max(2, min(50, ranks_shown(every, max(p.ranks for p in parts), None)[0]))
     x = Axis("linear", 1.0, float(most), *_X, "Rank k", first=True)
     least = min(float(np.fmin.reduce(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
-    low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
+    low = 0.0
+    if np.isfinite(least):
+        low = max(0.0, np.floor(10 * least - 0.5) / 10)
     y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
     fig = PageFigure("cmc", f"CMC: {parts[0].part.words}", x, y)
     for live, name in zip(parts, names, strict=True):
@@ -544,8 +620,11 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     every = _finite(np.concatenate([p.thresholds for p in parts]))
     x = Axis("linear", float(every.min()), float(every.max()), *_X, "Threshold")
-    rates = {name: word for name, word in (("mrep", "mReP"), ("mfr", "mFR"))
-             if not all(np.isnan(live.columns[name]).all() for live in parts)}  # fmt: skip
+    rates = {
+        name: word
+        for name, word in (("mrep", "mReP"), ("mfr", "mFR"))
+        if not all(np.isnan(live.columns[name]).all() for live in parts)
+    }
     said = " and ".join(rates.values())
     fig = PageFigure(
         "gom", f"GOM: {said} by threshold", x, Axis("linear", 0.0, 1.0, *_Y, said, True)
@@ -554,7 +633,10 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
         for i, (name, word) in enumerate(rates.items()):
             colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
             px, py = x.place(live.thresholds), fig.y.place(live.columns[name])
-            words = [drawing.name(live)] if drawing.several else []
+            if drawing.several:
+                words = [drawing.name(live)]
+            else:
+                words = []
             fig.draw(" ".join([*words, word]), colour, dash, px, py)
             _moves(fig, live, colour, drawing, px, py)
     return fig
@@ -580,11 +662,17 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
         titles[part.task] = part.words
     drawn = 0
     for task, of_task in results.items():
-        data = of_task if len(of_task) > 1 else next(iter(of_task.values()))
+        if len(of_task) > 1:
+            data = of_task
+        else:
+            data = next(iter(of_task.values()))
         for one in plot_files(data, _LIVE):
             if drawn == MOST:
                 return
-            own = given if one.plot.images else {}
+            if one.plot.images:
+                own = given
+            else:
+                own = {}
             display = one.plot.load().from_results(one.data, **own)
             if own and display.why_empty:
                 continue

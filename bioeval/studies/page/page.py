@@ -80,10 +80,12 @@ def report(
     from bioeval.views import Images
 
     with replacing(path) as part:
-        title, command = (
-            printable(require_text(*given)) for given in (("title", title), ("command", command))
-        )
-        names = [files] if isinstance(files, str | os.PathLike) else require_list("files", files)
+        title = printable(require_text(*("title", title)))
+        command = printable(require_text(*("command", command)))
+        if isinstance(files, str | os.PathLike):
+            names = [files]
+        else:
+            names = require_list("files", files)
         read = [require_path("files", file) for file in names]
         missing = next((file for file in read if not file.exists()), None)
         if missing is not None:

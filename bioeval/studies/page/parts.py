@@ -78,7 +78,9 @@ class PageItem:
     @property
     def words(self) -> str:
         """The task in words, inside a sentence."""
-        return self.title if self.title[1:2].isupper() else self.title[0].lower() + self.title[1:]
+        if self.title[1:2].isupper():
+            return self.title
+        return self.title[0].lower() + self.title[1:]
 
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
@@ -169,7 +171,9 @@ def systems_of(parts: list[PageItem]) -> list[str]:
 
 def section_of(part: PageItem) -> str:
     """Return the section that a part is shown in; both kinds of verification share one."""
-    return "verification" if part.task in BOTH else part.task
+    if part.task in BOTH:
+        return "verification"
+    return part.task
 
 
 def labelled(parts: list[PageItem]) -> list[PageItem]:
@@ -178,8 +182,14 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
     both = {part.task for part in parts} >= set(BOTH)
     found = []
     for part in parts:
-        said = [part.system] if several else []
-        said += [f"{part.task.partition('/')[2]}-template"] if both and part.task in BOTH else []
+        if several:
+            said = [part.system]
+        else:
+            said = []
+        if both and part.task in BOTH:
+            said += [f"{part.task.partition('/')[2]}-template"]
+        else:
+            said += []
         found.append(replace(part, label=", ".join(said)))
     return found
 
@@ -301,13 +311,25 @@ class LivePart:
         coordinate = part.dataset.coords.get("threshold")
         over = coordinate is not None and coordinate.dims == ("threshold",)
         over = over and bool(np.isfinite(part.dataset["threshold"].values).any())
-        columns = found.get(("threshold",), {}) if over else {}
-        thresholds = coordinate.values if columns and coordinate is not None else np.empty(0)
+        if over:
+            columns = found.get(("threshold",), {})
+        else:
+            columns = {}
+        if columns and coordinate is not None:
+            thresholds = coordinate.values
+        else:
+            thresholds = np.empty(0)
         if not columns and not found.get(("rank",)):
             return None
-        ranks = part.dataset["rank"].values.tolist() if "rank" in part.dataset.coords else []
+        if "rank" in part.dataset.coords:
+            ranks = part.dataset["rank"].values.tolist()
+        else:
+            ranks = []
         whole = ranks == list(range(1, len(ranks) + 1))
-        ranked = found.get(("threshold", "rank"), {}) if over and whole else {}
+        if over and whole:
+            ranked = found.get(("threshold", "rank"), {})
+        else:
+            ranked = {}
         return cls(
             number,
             part,
@@ -326,12 +348,16 @@ class LivePart:
     @cached_property
     def outside(self) -> int:
         """The row for thresholds stricter than all; -1 unless the strictest rejects all."""
-        last = len(self.thresholds) - 1 if self.part.accepts_larger else 0
+        last = 0
+        if self.part.accepts_larger:
+            last = len(self.thresholds) - 1
         rejected = all(
             name in self.columns and self.columns[name][last] == value
             for name, value in (("far", 0), ("frr", 1))
         )
-        return last if rejected else -1
+        if rejected:
+            return last
+        return -1
 
     def row(self, threshold: float) -> int:
         """Return the row that applies at a threshold: the nearest not looser; -1 for none."""
@@ -340,7 +366,9 @@ class LivePart:
         larger = self.part.accepts_larger
         row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
         row -= not larger
-        return row if 0 <= row < len(self.thresholds) else self.outside
+        if 0 <= row < len(self.thresholds):
+            return row
+        return self.outside
 
     def row_at_far(self, far: float) -> int:
         """Return the loosest row whose FAR is at most this; -1 for none.
@@ -350,7 +378,10 @@ class LivePart:
         within = np.flatnonzero(self.columns["far"] <= far)
         if not len(within):
             return -1
-        loosest = within[0] if self.part.accepts_larger else within[-1]
+        if self.part.accepts_larger:
+            loosest = within[0]
+        else:
+            loosest = within[-1]
         same = np.ones(len(self.thresholds), dtype=bool)
         for name in ("far", "frr"):
             if name in self.columns:
@@ -362,12 +393,16 @@ class LivePart:
         """Return a variable at a row and a rank; NaN where it has none."""
         if name in self.by_rank:
             values = self.by_rank[name]
-            return values[rank - 1].item() if 0 < rank <= len(values) else np.nan
+            if 0 < rank <= len(values):
+                return values[rank - 1].item()
+            return np.nan
         if row < 0:
             return np.nan
         if name in self.ranked:
             of_row = self.ranked[name][row]
-            return of_row[rank - 1].item() if 0 < rank <= len(of_row) else np.nan
+            if 0 < rank <= len(of_row):
+                return of_row[rank - 1].item()
+            return np.nan
         return self.columns[name][row].item()
 
     def has(self, name: str) -> bool:
@@ -418,7 +453,10 @@ class LiveState:
                 known = self.anchors.get(part.group)
                 if known is None or "far" not in known.columns:
                     self.anchors[part.group] = part
-        self.chosen = _chosen_by_study(self.leader, parts) if self.leader else None
+        if self.leader:
+            self.chosen = _chosen_by_study(self.leader, parts)
+        else:
+            self.chosen = None
         if self.leader and self.chosen is None:
             self.chosen = _choose(self.leader)
         self.rank = 1
@@ -426,9 +464,14 @@ class LiveState:
     @cached_property
     def limits(self) -> tuple[float, float]:
         """The smallest and the largest finite threshold of the leader."""
-        every = np.empty(0) if self.leader is None else self.leader.thresholds
+        if self.leader is None:
+            every = np.empty(0)
+        else:
+            every = self.leader.thresholds
         every = every[np.isfinite(every)]
-        return (float(every[0]), float(every[-1])) if len(every) else (0.0, 1.0)
+        if len(every):
+            return (float(every[0]), float(every[-1]))
+        return (0.0, 1.0)
 
     @property
     def most_ranks(self) -> int:
@@ -449,15 +492,22 @@ class LiveState:
             return {}
         leader, at = self.leader, self.chosen.threshold
         row = leader.row(at)
-        far = leader.value("far", row, 1) if "far" in leader.columns else np.nan
-        far = far if self.chosen.target is None else self.chosen.target
+        if "far" in leader.columns:
+            far = leader.value("far", row, 1)
+        else:
+            far = np.nan
+        if self.chosen.target is not None:
+            far = self.chosen.target
         found = {}
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
                 found[group] = at
             elif "far" in anchor.columns:
                 own = anchor.row_at_far(float(far))
-                found[group] = float(anchor.thresholds[own]) if own >= 0 else np.nan
+                if own >= 0:
+                    found[group] = float(anchor.thresholds[own])
+                else:
+                    found[group] = np.nan
             else:
                 found[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
         return found
@@ -466,7 +516,10 @@ class LiveState:
         """Return each part with its row when the page opens, and the threshold of the row."""
         at = self.thresholds()
         for part in self.parts:
-            row = part.row(at.get(part.group, np.nan)) if len(part.thresholds) else -1
+            if len(part.thresholds):
+                row = part.row(at.get(part.group, np.nan))
+            else:
+                row = -1
             yield part, float(part.thresholds[row]) if row >= 0 else np.nan, row
 
 
@@ -482,7 +535,9 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
             kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
             if np.isfinite(exact) and kind == "far":
                 target, usual = None if rule else float(value), _choose(leader)
-                why = usual.why if usual.target == target else ""
+                why = ""
+                if usual.target == target:
+                    why = usual.why
                 return Chosen(_row_of(leader, exact), target, exact, rule, why)
     return None
 
@@ -496,7 +551,8 @@ def _choose(leader: LivePart) -> Chosen:
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:
         limits = dataset[name]
-        limits = limits.isel(rank=0) if "rank" in limits.dims else limits
+        if "rank" in limits.dims:
+            limits = limits.isel(rank=0)
         targets = list(
             zip(
                 dataset["far_target"].values.tolist(),
@@ -522,5 +578,10 @@ def _choose(leader: LivePart) -> Chosen:
 def _row_of(leader: LivePart, threshold: float) -> float:
     """Return the threshold of the row that applies at a threshold, if finite."""
     row = leader.row(threshold)
-    found = float(leader.thresholds[row]) if row >= 0 else threshold
-    return found if np.isfinite(found) else threshold
+    if row >= 0:
+        found = float(leader.thresholds[row])
+    else:
+        found = threshold
+    if np.isfinite(found):
+        return found
+    return threshold

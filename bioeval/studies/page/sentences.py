@@ -60,7 +60,10 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
         sentences += _common(ranked, parts, state)
     said = []
     for system, own in by_system.items():
-        moved = [] if table is not None else [*_of_system(own, at, state)]
+        if table is not None:
+            moved = []
+        else:
+            moved = [*_of_system(own, at, state)]
         studies = [x for x in _of_studies(own) if ranked or table is None]
         if each := _in_terms(own, [*moved, *studies]):
             said.append((system, each))
@@ -133,12 +136,16 @@ def _bracketed(*lists: list[Any]) -> list[Any]:
     """Return lists in brackets, with semicolons between them; empty lists are left out."""
     given = [part for part in lists if part]
     inside = [x for i, part in enumerate(given) for x in ([*(["; "] if i else []), *part])]
-    return [" (", *inside, ")"] if inside else []
+    if inside:
+        return [" (", *inside, ")"]
+    return []
 
 
 def rate_of(live: LivePart, name: str, row: int, end: str = "", **how: Any) -> Number:
     """Return a rate, or an end of its interval, in per cent: every rate of a page is."""
-    role = "impostor_attempts" if name == "far" else "genuine_attempts"
+    role = "genuine_attempts"
+    if name == "far":
+        role = "impostor_attempts"
     decimals = decimals_for(attempts_of(live.part, role))
     value = live.value(f"{name}{end}", row, 1)
     return Number(live.part, f"{name}{end}", value, "percent", decimals, live=True, **how)
@@ -177,7 +184,8 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     if chosen.target is not None:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
     where = "on these data, so the rates are optimistic."
-    where = f"on {chosen_on}." if chosen_on else where
+    if chosen_on:
+        where = f"on {chosen_on}."
     where += _why(state)
     if chosen.exact == chosen.threshold:
         return [*said, f"is {rule}, chosen {where}"]
@@ -195,7 +203,10 @@ def _why(state: LiveState) -> str:
 
 def _score(value: float, part: PageItem) -> Text:
     """Return a threshold, rounded to the stricter side: whoever copies it accepts no more."""
-    text = threshold_to_install(value, part.kind) if np.isfinite(value) else words.score(value)
+    if np.isfinite(value):
+        text = threshold_to_install(value, part.kind)
+    else:
+        text = words.score(value)
     return Text(text, digits=words.digits(value))
 
 
@@ -241,7 +252,9 @@ def _mean(study: PageItem, name: str) -> Number:
 
 def _fine(value: float) -> int:
     """Return as many decimals of a per cent as show two digits of a small rate, two to four."""
-    return 2 if not value > 0 else min(4, max(2, int(np.ceil(-np.log10(value))) - 1))
+    if not value > 0:
+        return 2
+    return min(4, max(2, int(np.ceil(-np.log10(value))) - 1))
 
 
 # Ratio to an equal error rate above which a rate on new people is reported as missed: where the
@@ -288,7 +301,8 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
 
 def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
     """Return the interval of a mean over folds, with its decimals; None without one."""
-    low, high = (value_of(study.dataset, f"{name}{end}") for end in ("_low", "_high"))
+    low = value_of(study.dataset, f"{name}{'_low'}")
+    high = value_of(study.dataset, f"{name}{'_high'}")
     if low is None or high is None or np.isnan([low, high]).any():
         return None
     decimals = _fine(float(study.dataset[f"{name}_mean"]))
@@ -300,11 +314,9 @@ def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
 
 def _between(study: PageItem, name: str) -> list[Any]:
     ends = _interval(study, name)
-    return (
-        []
-        if ends is None
-        else [*(" (", _level(study, " over folds"), ends[0], " to ", ends[1], ")")]
-    )
+    if ends is None:
+        return []
+    return [*(" (", _level(study, " over folds"), ends[0], " to ", ends[1], ")")]
 
 
 def _ranks(live: LivePart, rank: int) -> Sentence:
@@ -315,9 +327,12 @@ def _ranks(live: LivePart, rank: int) -> Sentence:
     total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
     rate = _at_rank(live, name, rank)
     said: Sentence = [
-        "In ", rate.number, " of searches the right person is found at rank ",
-        Text(str(rank), rank=True), " or better",
-    ]  # fmt: skip
+        "In ",
+        rate.number,
+        " of searches the right person is found at rank ",
+        Text(str(rank), rank=True),
+        " or better",
+    ]
     if rate.low is not None:
         said += [" (", _level(live.part), rate.low, " to ", rate.high, ")"]
     return [*said, f", of {counted(total, 'searches')}." if total else "."]
@@ -357,7 +372,8 @@ def _table(
     body = []
     for live, threshold, row in ranked:
         part = live.part
-        frr, far = (rate_of(live, name, row, strong=True) for name in ("frr", "far"))
+        frr = rate_of(live, "frr", row, strong=True)
+        far = rate_of(live, "far", row, strong=True)
         bounds: list[Any] = [frr, far]
         if "frr_low" in live.columns:
             ends = [rate_of(live, "frr", row, x, unit=x == "_high") for x in ("_low", "_high")]
@@ -367,7 +383,9 @@ def _table(
         if studies:
             cells += _study_cells(studies.get(part.system))
         body.append(cells)
-    rule = "equal error rate" if state.chosen.target is None else per_cent(state.chosen.target)
+    rule = "equal error rate"
+    if state.chosen.target is not None:
+        rule = per_cent(state.chosen.target)
     caption = translate(f"{task.title}, each system at the same FAR")
     note = translate(
         f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
@@ -398,7 +416,9 @@ def _rank_table(by_system: dict[str, list], at: dict, rank: int) -> PageTable | 
     name = next((x for x in ("cms", "cmc") if all(x in live.by_rank for live in lives)), "")
     if len(lives) < len(found) or not name or len({live.part.task for live in lives}) > 1:
         return None
-    first = "mean_ap" if all("mean_ap" in live.part.dataset for live in lives) else ""
+    first = ""
+    if all("mean_ap" in live.part.dataset for live in lives):
+        first = "mean_ap"
 
     def place(live: LivePart) -> float:
         value = live.part.dataset[first] if first else live.value(name, -1, rank)
@@ -408,7 +428,10 @@ def _rank_table(by_system: dict[str, list], at: dict, rank: int) -> PageTable | 
     for live in sorted(lives, key=place):
         part = live.part
         bounded = _at_rank(live, name, rank)
-        mean = [Number(part, first, float(part.dataset[first]), "percent", 2)] if first else []
+        if first:
+            mean = [Number(part, first, float(part.dataset[first]), "percent", 2)]
+        else:
+            mean = []
         body.append([Text(part.system, swatch=True), *mean, bounded])
     heads = ["System", *(["mAP"] if first else []), f"{name.upper()} at the rank"]
     note = f"In the order of {'mAP' if first else f'{name.upper()} at rank 1'}."
@@ -461,7 +484,9 @@ def _common(
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
     chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
-    where = f"on {chosen_on}" if chosen_on else "on these data, so the rates are optimistic"
+    where = "on these data, so the rates are optimistic"
+    if chosen_on:
+        where = f"on {chosen_on}"
     said = f"Each system is at its own loosest threshold with {rule}, chosen {where}."
     yield [translate(said + _why(state))]
     if not any(_is_study(part) for part in parts):
@@ -484,7 +509,10 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
         best = _number(compared[0], one, "value_a", strong=True)
         each = (_compared_at(part, state)[0] for part in compared)
         smallest = all(x["value_a"] <= x["value_b"] for x in each)
-        said = f"{measure} is smallest for {{}}, " if smallest else f"{measure} of {{}}: "
+        if smallest:
+            said = f"{measure} is smallest for {{}}, "
+        else:
+            said = f"{measure} of {{}}: "
         yield [said.format(first.pop()), best, "."]
     for part in compared:
         if not short and "answer" in part.dataset.attrs:
@@ -496,9 +524,16 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
 def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
     """Return the compared measure that the page is about, and its name in a sentence."""
     measures = [str(x) for x in part.dataset["measure"].values]
-    target = state.chosen.target if state.chosen is not None else None
-    wanted = "EER" if target is None else f"FRR at FAR <= {per_cent(target)}"
-    name = wanted if wanted in measures else measures[0]
+    target = None
+    if state.chosen is not None:
+        target = state.chosen.target
+    wanted = "EER"
+    if target is not None:
+        wanted = f"FRR at FAR <= {per_cent(target)}"
+    if wanted in measures:
+        name = wanted
+    else:
+        name = measures[0]
     found = part.dataset.isel(measure=measures.index(name))
     return found, name.replace("<=", "at most")
 
@@ -538,32 +573,36 @@ def _others(part: PageItem) -> Iterator[Sentence]:
         rates = ds["frr"].dropna("group")
         if rates.sizes["group"]:
             order = np.argsort(rates.values, kind="stable")
-            best, worst = (rates.isel(group=int(order[i])) for i in (0, -1))
+            best = rates.isel(group=int(order[0]))
+            worst = rates.isel(group=int(order[-1]))
             yield [
-                "At the threshold ", _score(float(ds["threshold"]), part),
+                "At the threshold ",
+                _score(float(ds["threshold"]), part),
                 ", the same for all groups, genuine attempts are rejected in "
                 f"{words.percent(float(best))} (group {best['group'].item()}) to "
                 f"{words.percent(float(worst))} (group {worst['group'].item()}).",
-            ]  # fmt: skip
+            ]
     elif part.task == "extrapolated_far":
         if reason := str(ds.attrs["reason"]):
             yield [f"The model gives no threshold below the measurable FAR: {reason}."]
         elif ds.sizes["threshold"] == 1:
             yield [
                 "By a model, not measured: at the threshold ",
-                _score(float(ds["threshold"].values[0]), part), ", at most ",
+                _score(float(ds["threshold"].values[0]), part),
+                ", at most ",
                 f"{words.percent(float(ds['far_high'].values[0]), 3)} of impostor attempts are "
                 "accepted.",
-            ]  # fmt: skip
+            ]
     elif "animal_of_subject" in ds:
         share = ds["fr_share"]
         if share.notnull().any():
             most = share.isel(subject=int(np.nanargmax(share.values)))
             yield [
-                "At the threshold ", _score(float(ds["threshold"]), part),
+                "At the threshold ",
+                _score(float(ds["threshold"]), part),
                 f", subject {most['subject'].item()} makes {words.percent(float(most))} of all "
                 "false rejects, the most of all subjects.",
-            ]  # fmt: skip
+            ]
     elif part.task.startswith("folds/") and _is_study(part) and "verification" in part.task:
         yield _on_new_people(part)
     elif "mean_ap" in ds and part.task == "reid":

@@ -63,18 +63,24 @@ class ScalarSection:
     def title(self) -> str:
         """The title: the task of the parts, or what their tasks have in common."""
         titles = list(dict.fromkeys(part.title for part in self.parts))
-        return titles[0] if len(titles) == 1 else titles[0].partition(",")[0]
+        if len(titles) == 1:
+            return titles[0]
+        return titles[0].partition(",")[0]
 
     @property
     def label_head(self) -> str:
         """The heading above the labels of the parts."""
-        return "System" if len({part.system for part in self.parts}) > 1 else "Templates"
+        if len({part.system for part in self.parts}) > 1:
+            return "System"
+        return "Templates"
 
     @property
     def interval_heads(self) -> list[str]:
         """The headings above both ends of intervals."""
         said = {str(part.dataset.attrs.get("confidence", "")) for part in self.parts} - {""}
-        level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
+        level = ""
+        if len(said) == 1:
+            level = f"{100 * float(said.pop()):g} % "
         return [f"{level}from", "to"]
 
     def table(
@@ -82,8 +88,11 @@ class ScalarSection:
     ) -> PageTable | None:
         """Return a table of rows, each with the part that it is of; None without any."""
         body = [[part.label, *cells] if self.several else cells for part, cells in rows]
-        heads = [self.label_head, *heads] if self.several else heads
-        return PageTable(name, f"{self.title}: {title}", heads, body, **how) if body else None
+        if self.several:
+            heads = [self.label_head, *heads]
+        if body:
+            return PageTable(name, f"{self.title}: {title}", heads, body, **how)
+        return None
 
 
 #: A row of a table, with the part that it is of.
@@ -109,13 +118,23 @@ def live_table(
     lives = [live for live, *_ in rows if len(live.thresholds)]
     led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
     of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
-    moved = ["rank"] if with_rank else []
-    moved += [f"threshold of {of}" if of else "threshold"] if lives else []
+    if with_rank:
+        moved = ["rank"]
+    else:
+        moved = []
+    if lives:
+        moved += [f"threshold of {of}" if of else "threshold"]
+    else:
+        moved += []
     heads = ["Rate", "Value", *section.interval_heads, "Count", "Attempts"]
     return section.table(
-        f"rates-{section.name}", f"rates at the {' and the '.join(moved)}",
-        [*heads, "Threshold used"], body, live=True, closed=len(body) > LONG,
-    )  # fmt: skip
+        f"rates-{section.name}",
+        f"rates at the {' and the '.join(moved)}",
+        [*heads, "Threshold used"],
+        body,
+        live=True,
+        closed=len(body) > LONG,
+    )
 
 
 def _live_row(
@@ -130,7 +149,10 @@ def _live_row(
         return Number(part, variable, value, shape, decimals_for(total), live=True)
 
     shape = shape_of(part, name, part.dataset[name].dtype.kind)
-    used = live.thresholds[row].item() if row >= 0 else float("nan")
+    if row >= 0:
+        used = live.thresholds[row].item()
+    else:
+        used = float("nan")
     return [
         Text(
             term_translator(part.dataset)(words.label(name)),
@@ -157,7 +179,9 @@ _QUOTED = (
 
 
 def _place(name: str) -> int:
-    return _QUOTED.index(name) if name in _QUOTED else len(_QUOTED)
+    if name in _QUOTED:
+        return _QUOTED.index(name)
+    return len(_QUOTED)
 
 
 def scalar_tables(section: ScalarSection) -> list[PageTable]:
@@ -177,7 +201,10 @@ def scalar_tables(section: ScalarSection) -> list[PageTable]:
         for name in sorted(names, key=lambda name: (_place(name), not _known(name)))
     }
     quoted = {name: meaning for name, meaning in ordered.items() if name in _QUOTED}
-    labels = [part.label for part in parts] if section.several else [_value_head(parts)]
+    if section.several:
+        labels = [part.label for part in parts]
+    else:
+        labels = [_value_head(parts)]
     name, title = f"figures-{section.name}", f"{section.title}: single figures"
     whole = _figure_rows(parts, ordered, labels)
     if len(ordered) <= len(_QUOTED) or not quoted:
@@ -202,7 +229,10 @@ def _figure_rows(
     body = []
     for name, meaning in names.items():
         label = words.label(name)
-        said = [] if wide else ["" if meaning == label else meaning]
+        if wide:
+            said = []
+        else:
+            said = ["" if meaning == label else meaning]
         body.append(
             [Text(translate(label), meaning), *(_figure(part, name) for part in parts), *said]
         )
@@ -226,7 +256,9 @@ def cost_table(section: ScalarSection) -> PageTable | None:
 def _value_head(parts: list[PageItem]) -> str:
     said = str(parts[0].dataset.attrs.get("confidence", ""))
     has = any(f"{name}_low" in parts[0].dataset for name in _figures(parts[0].dataset))
-    return f"Value and {100 * float(said):g} % interval" if said and has else "Value"
+    if said and has:
+        return f"Value and {100 * float(said):g} % interval"
+    return "Value"
 
 
 def _known(name: str) -> bool:
@@ -329,7 +361,9 @@ def target_table(section: ScalarSection) -> PageTable | None:
             continue
         for i, target in enumerate(part.dataset["far_target"].values.tolist()):
             body.append((part, _target_row(part, rate, i, target)))
-    what = "DIR" if "dir_at_far" in parts[0].dataset else "FRR"
+    what = "FRR"
+    if "dir_at_far" in parts[0].dataset:
+        what = "DIR"
     heads = ["FAR target", f"{what} there", *section.interval_heads]
     heads += ["Threshold", "False accepts expected", "Support"]
     title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
@@ -355,7 +389,9 @@ def _target_row(
     part: PageItem, rate: str, i: int, target: float, dim: str = "far_target"
 ) -> list[Any]:
     dataset = part.dataset
-    role = "genuine" if dim == "far_target" else "impostor"
+    role = "impostor"
+    if dim == "far_target":
+        role = "genuine"
     decimals = decimals_for(attempts_of(part, f"{role}_attempts"))
 
     def number(name: str, shape: str) -> Any:
@@ -384,7 +420,9 @@ def _people_of(dataset: Any) -> ComparedPeople | None:
     sides = int(attrs.get("probe_subjects", 0)), int(attrs.get("gallery_subjects", 0))
     # Sides of listed pairs and of drawn claims are not known: any two may be compared.
     known = max(sides) <= both <= sum(sides)
-    return ComparedPeople.of_sides((*sides, both)) if known else ComparedPeople.among(both)
+    if known:
+        return ComparedPeople.of_sides((*sides, both))
+    return ComparedPeople.among(both)
 
 
 def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
@@ -397,7 +435,10 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
     attempts = expected / target * (1 + 1e-12)
     if RULE_OF_30.supports(target, attempts, people):
         return ""
-    rule = RULE_OF_30 if RULE_OF_3.supports(target, attempts, people) else RULE_OF_3
+    if RULE_OF_3.supports(target, attempts, people):
+        rule = RULE_OF_30
+    else:
+        rule = RULE_OF_3
     needed = rule.needed(target, attempts, people)
     if rule == RULE_OF_30:
         return f"weak: {needed} are needed (rule of 30)"
@@ -424,16 +465,23 @@ def rank_table(section: ScalarSection) -> PageTable | None:
         for rank in report_ranks(dataset):
             cells = [
                 _cell(
-                    part, name, dataset[name].sel(rank=rank).item(), {"rank": rank},
-                    shape_of(part, rate, "f"), decimals,
+                    part,
+                    name,
+                    dataset[name].sel(rank=rank).item(),
+                    {"rank": rank},
+                    shape_of(part, rate, "f"),
+                    decimals,
                 )
                 if name in dataset
                 else ""
                 for name, rate in shown.items()
-            ]  # fmt: skip
+            ]
             body.append((part, [f"{rank:,}", *cells]))
     heads = ["Rank", *(_head(name) for name in shown)]
-    rows = body if shown else []
+    if shown:
+        rows = body
+    else:
+        rows = []
     return section.table(f"ranks-{section.name}", "values at ranks", heads, rows)
 
 
@@ -481,8 +529,12 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
                 for row, image in zip(body, dataset[name].values, strict=False):
                     row.insert(k, Thumbnail.of(images, str(image)))
         over = " and ".join(dim.replace("_", " ") for dim in dims)
-        who = f" ({part.system})" if several else ""
-        note = f"The first {most} of {total:,} rows." if total > most else ""
+        who = ""
+        if several:
+            who = f" ({part.system})"
+        note = ""
+        if total > most:
+            note = f"The first {most} of {total:,} rows."
         stem = f"{part.task}-{'-'.join(dims)}{'-' + part.system if several else ''}"
         yield PageTable(
             stem.replace("/", "-"), f"{part.title}{who}: values by {over}", heads, body, note
@@ -498,9 +550,12 @@ def _labels(dataset: Any, dim: str) -> list:
 def _cell(
     part: PageItem, name: str, value: Any, more: dict, shape: str = "", decimals: int = 2
 ) -> Any:
-    value = value.item() if hasattr(value, "item") else value
+    if hasattr(value, "item"):
+        value = value.item()
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        if value:
+            return "yes"
+        return "no"
     if not isinstance(value, int | float):
         return str(value)
     shape = shape or shape_of(part, name, part.dataset[name].dtype.kind)

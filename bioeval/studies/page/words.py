@@ -140,8 +140,14 @@ def is_rate(name: str, units: str = "1") -> bool:
 def digits(value: Any) -> str:
     """Return a number with all its digits, as in ``data-value``."""
     if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return str(value) if isinstance(value, int | str) else repr(float(value))
+        if math.isnan(value):
+            return "nan"
+        if value > 0:
+            return "inf"
+        return "-inf"
+    if isinstance(value, int | str):
+        return str(value)
+    return repr(float(value))
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -220,7 +226,9 @@ class Number:
             return words.percent(float(self.value), self.decimals).replace(" %", " pp")
         if self.shape == "percent":
             text = words.percent(float(self.value), self.decimals)
-            return text if self.unit else text.removesuffix(" %")
+            if self.unit:
+                return text
+            return text.removesuffix(" %")
         if self.variable in ("threshold", "assured_threshold"):  # which people install
             return words.threshold(float(self.value), self.part.kind)
         return FORMATS[self.shape](float(self.value))
@@ -237,7 +245,10 @@ class Number:
         }
         if self.live:
             given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
-            given |= {} if self.unit else {"bare": ""}
+            if self.unit:
+                given |= {}
+            else:
+                given |= {"bare": ""}
         return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
 
 
@@ -305,15 +316,23 @@ _COUNTS = ("attempts", "probes", "subjects")
 
 def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
     """Return the format of a variable."""
-    units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
+    units = ""
+    if name in part.dataset:
+        units = str(part.dataset[name].attrs.get("units", ""))
     if units != "score" and words.is_rate(name, units):
-        return "points" if name == "frr_price" else "percent"
-    return "count" if dtype_kind in "iub" or units in _COUNTS else "score"
+        if name == "frr_price":
+            return "points"
+        return "percent"
+    if dtype_kind in "iub" or units in _COUNTS:
+        return "count"
+    return "score"
 
 
 def attempts_of(part: PageItem, name: str) -> int:
     """Return the number of attempts below a rate; 0 where unknown."""
-    return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0
+    if name in part.dataset and not part.dataset[name].ndim:
+        return int(part.dataset[name])
+    return 0
 
 
 def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTable:
@@ -329,4 +348,6 @@ def _given(cell: Any, part: PageItem | None) -> Any:
         return Bounded(*(_given(x, part) for x in cell))
     if not isinstance(cell, dict):  # a text or a picture
         return cell
-    return Number(part, **cell) if part and "variable" in cell else Text(**cell)
+    if part and "variable" in cell:
+        return Number(part, **cell)
+    return Text(**cell)

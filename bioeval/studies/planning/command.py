@@ -63,7 +63,9 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
             "protocol": card(protocol),
             "metric": run.reading["metric"] or "cosine",
         }
-        scores = None if data is None else run.read()
+        scores = None
+        if data is not None:
+            scores = run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
         run.finish(ds, {"file": data, **described(ds)})
 
@@ -102,7 +104,9 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     with StudyCommand(pilot or "", options) as run:
         from bioeval.studies.planning.sample_size import sample_size
 
-        scores = None if pilot is None else run.read()
+        scores = None
+        if pilot is not None:
+            scores = run.read()
         run.stages("counting")
         ds = sample_size(scores, **run.options)
         document = {
@@ -211,7 +215,10 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
     from bioeval.scores import existing_file, guarded
 
-    file = path / "results.nc" if path.is_dir() else path
+    if path.is_dir():
+        file = path / "results.nc"
+    else:
+        file = path
     existing_file(file, "results of bioeval run")
     with guarded(file, expected="results of bioeval run"):
         tree = xr.load_datatree(file, engine="h5netcdf")
@@ -244,9 +251,15 @@ def _evaluated(
         )
     threshold, words = rule.values[0] if rule.values else 0.0, ""
     if rule.name != "fixed":
-        targets = {"far_targets": rule.values} if rule.name == "far" else {}
+        if rule.name == "far":
+            targets = {"far_targets": rule.values}
+        else:
+            targets = {}
         threshold = threshold_of(evaluate(scores, **targets), rule)
-        words = f"the loosest with FAR <= {rule.values[0]:g}" if targets else rule.words
+        if targets:
+            words = f"the loosest with FAR <= {rule.values[0]:g}"
+        else:
+            words = rule.words
         words = f", {words} on these data (optimistic)"
     return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
 

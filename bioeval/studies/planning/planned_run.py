@@ -145,8 +145,13 @@ def plan_run(
         people = _whole("subjects", n / 5 if subjects is None else subjects, 2)
         if people > n:
             raise DataError(f"{Argument('subjects')} is {people:,.0f}, more than templates")
-        m = n if probes is None else _whole("probes", probes, 1)
-        features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
+        if probes is None:
+            m = n
+        else:
+            m = _whole("probes", probes, 1)
+        features = 0
+        if dim is not None:
+            features = require_integer("dim", dim, low=1, high=1 << 16)
         square, distances = probes is None, "float64" if features else dtype
         held = None
     else:
@@ -158,7 +163,9 @@ def plan_run(
         m, n = map(float, scores.shape)
         people, square = float(len(np.unique(codes_of(scores).gallery))), scores._from_square
         given: Any = scores._embedded_probes if scores._embedded else None
-        features = 0 if given is None else given.shape[1]
+        features = 0
+        if given is not None:
+            features = given.shape[1]
         dtype, distances = (
             x.dtype.name if x is not None and x.dtype.name in DTYPES else "float32"
             for x in (scores if given is None else given, scores)
@@ -168,10 +175,12 @@ def plan_run(
     genuine = m * (n / people - square)
     if genuine <= 0:
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
-    item, wide = (np.dtype(x).itemsize for x in (dtype, distances))
+    item = np.dtype(dtype).itemsize
+    wide = np.dtype(distances).itemsize
     each = max(2, min(round(n / people), 50))
     memory = MatrixMemory.of(int(m), int(n), int(genuine), wide)
-    held = memory.fits if held is None else held
+    if held is None:
+        held = memory.fits
     how = _Measured(
         (features, dtype, metric), each, None if square else m / n, distances, held, memory.tiled
     )
@@ -180,7 +189,10 @@ def plan_run(
     if features:
         # As given, in the dtype of the distances, and as matrix products take them.
         working += rows * features * (item + wide * (1 + (wide > item)))
-        working += memory.whole if held else memory.streamed
+        if held:
+            working += memory.whole
+        else:
+            working += memory.streamed
     hours = _seconds(how, protocol, auc, m * n) / 3600
     found = {
         "comparisons": m * n,
@@ -231,8 +243,8 @@ def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
     if how.share is not None:
         m = min(templates, max(how.each, round(templates * how.share)))
     people = rng.normal(size=(labels[-1] + 1, features or 32))
-    x, probes = (people[y] + 0.7 * rng.normal(size=(len(y), features or 32))
-                 for y in (labels, labels[:m]))  # fmt: skip
+    x = people[labels] + 0.7 * rng.normal(size=(len(labels), features or 32))
+    probes = people[labels[:m]] + 0.7 * rng.normal(size=(len(labels[:m]), features or 32))
     if metric == "bhattacharyya":
         x, probes = np.abs(x), np.abs(probes)
     given: tuple[Any, ...] = (x.astype(dtype), labels)
@@ -304,4 +316,6 @@ def blocks(found: Found) -> Iterator[Block]:
 
 def _hours_text(hours: float) -> str:
     """Return hours with three digits, and less than an hour in seconds."""
-    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"
+    if hours >= 1:
+        return f"{hours:,.3g} hours"
+    return f"{hours * 3600:,.3g} s"

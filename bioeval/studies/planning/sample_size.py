@@ -76,7 +76,10 @@ class PlanBasis:
 def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBasis:
     """Return the assumed figures that replace a pilot."""
     if frr is None or icc is None:
-        missing = Argument("frr") if frr is None else Argument("icc")
+        if frr is None:
+            missing = Argument("frr")
+        else:
+            missing = Argument("icc")
         raise DataError(
             f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
             "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
@@ -126,9 +129,12 @@ def _operating_point(
     """Return the pilot's threshold; for an EER also its value and interval width."""
     if measure == "eer":
         ds = verification(
-            pilot, auc=False, interval="subject-bootstrap", confidence=confidence,
+            pilot,
+            auc=False,
+            interval="subject-bootstrap",
+            confidence=confidence,
             random_state=random_state,
-        )  # fmt: skip
+        )
         chosen = float(ds["eer_threshold"])
     else:
         ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
@@ -194,7 +200,9 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     """Return warnings about a pilot; raise where nothing can be planned from it."""
     wrong = sum(bool(np.nansum(table)) for table in tables)
     if not wrong or components.rate >= 1 or not components.total:
-        which = "no genuine error" if not wrong else "nothing but genuine errors"
+        which = "nothing but genuine errors"
+        if not wrong:
+            which = "no genuine error"
         raise DataError(
             f"the pilot has {which} at the threshold, so their variation is unknown; give another "
             f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
@@ -352,7 +360,10 @@ def sample_size(
     }
     if pilot is None:
         if measure == "eer" or threshold is not None:
-            what = Argument("measure", "eer") if measure == "eer" else Argument("threshold")
+            if measure == "eer":
+                what = Argument("measure", "eer")
+            else:
+                what = Argument("threshold")
             raise DataError(f"{what} needs a pilot; without one, state frr and icc")
         basis = stated(frr, icc, template_icc)
     else:
@@ -575,7 +586,9 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     for table in errors:
         there = ~np.isnan(table)
         y = np.where(there, table, 0.0)
-        weight = 0.5 if symmetric else 1.0
+        weight = 1.0
+        if symmetric:
+            weight = 0.5
         sums.append(weight * y.sum())
         squares.append(weight * (y**2).sum())
         counts.append(weight * there.sum())
@@ -594,11 +607,22 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     # The product of errors of two different subjects.
     across = total.sum() ** 2 - (total**2).sum()
     pairs = number.sum() ** 2 - (number**2).sum()
-    squared = across / pairs if pairs else rate**2
+    if pairs:
+        squared = across / pairs
+    else:
+        squared = rate**2
     whole = max(0.0, second.sum() / number.sum() - squared)
-    joint = shared[0] / shared[1] - squared if shared[1] else math.nan
-    own = apart[0] / apart[1] - squared if apart[1] else joint
-    between = min(max(0.0, own), whole) if own == own else 0.0
+    if shared[1]:
+        joint = shared[0] / shared[1] - squared
+    else:
+        joint = math.nan
+    if apart[1]:
+        own = apart[0] / apart[1] - squared
+    else:
+        own = joint
+    between = 0.0
+    if own == own:
+        between = min(max(0.0, own), whole)
     template = 0.0
     if joint == joint and apart[1]:
         template = min(max(0.0, joint - between), (whole - between) / 2)

@@ -117,7 +117,8 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
         return 1 - values_of_rate(0.0, 0.0, 1 - low, confidence)
     logit = scipy.special.logit
     z = scipy.special.ndtri(0.5 + confidence / 2)
-    down, up = ((logit(rate) - logit(x)) / z for x in (low, high))
+    down = (logit(rate) - logit(low)) / z
+    up = (logit(rate) - logit(high)) / z
     spread = [abs(x) for x in (down, up)]
     spread = [x if np.isfinite(x) else min(spread) for x in spread]  # a limit of 0 or 1
     normal = scipy.special.ndtri(level)
@@ -253,7 +254,10 @@ def workload(
     """
     people = require_integer("people_per_day", people_per_day, low=1)
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
-    given = [days] if isinstance(days, int | np.integer) else require_list("days", days)
+    if isinstance(days, int | np.integer):
+        given = [days]
+    else:
+        given = require_list("days", days)
     periods = [require_integer("days", x, low=1) for x in given]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
@@ -415,7 +419,10 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
             f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
             ' or rates by name, such as {"far": 0.001, "frr": 0.02}'
         )
-    names = _WATCH_LIST if any(str(x).startswith(_WATCH_LIST) for x in rates) else _VERIFICATION
+    if any(str(x).startswith(_WATCH_LIST) for x in rates):
+        names = _WATCH_LIST
+    else:
+        names = _VERIFICATION
     known = [f"{name}{end}" for name in names for end in _ENDS]
     for name in rates:
         if name not in known:
@@ -462,18 +469,28 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
             "rates is not a result of be.verification or be.open_set; expected their far and frr "
             "over threshold"
         )
-    names = _WATCH_LIST if open_set else _VERIFICATION
+    if open_set:
+        names = _WATCH_LIST
+    else:
+        names = _VERIFICATION
     known = ds.attrs.get("confidence")
-    iso = "_iso" if "fta" in ds.attrs else ""
+    iso = ""
+    if "fta" in ds.attrs:
+        iso = "_iso"
     if (threshold is None) == (far_target is None):
         if threshold is not None or ds.sizes["threshold"] != 1:
-            given = "both are given" if threshold is not None else "none is given"
+            given = "none is given"
+            if threshold is not None:
+                given = "both are given"
             raise DataError(
                 f"{given} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
                 "the operating point in use"
             )
         threshold = float(ds["threshold"][0])
-    rule = Rule("none") if threshold is None else Rule.parse(threshold)
+    if threshold is None:
+        rule = Rule("none")
+    else:
+        rule = Rule.parse(threshold)
     if rule.name == "far":
         threshold, far_target = None, rule.values[0]
     elif threshold is not None:
@@ -508,7 +525,10 @@ def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> list[tuple[float, ...]]:
     """Return the rates at a FAR target, taken as the FAR."""
-    there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
+    if "far_target" in ds.dims:
+        there = ds["far_target"].values.tolist()
+    else:
+        there = []
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -520,11 +540,14 @@ def _at_target(
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None
-    far = target * (1 - float(ds.attrs["fta"])) if iso else target
+    if iso:
+        far = target * (1 - float(ds.attrs["fta"]))
+    else:
+        far = target
     if open_set:
-        found, low, high = (
-            1 - _value(ds, f"dir_at_far{end}", **at) for end in ("", "_high", "_low")
-        )
+        found = 1 - _value(ds, f"dir_at_far{''}", **at)
+        low = 1 - _value(ds, f"dir_at_far{'_high'}", **at)
+        high = 1 - _value(ds, f"dir_at_far{'_low'}", **at)
         rejected = found, low, high
     else:
         rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]
@@ -542,7 +565,9 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield a part for each event, with a line for each period."""
     ds = found[""]
     attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
-    size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
+    size = ""
+    if "gallery_size" in attrs:
+        size = f" of {attrs['gallery_size']:,}"
     titles = "Impostors accepted", "Genuine people rejected"
     if on_list:
         titles = (
@@ -554,7 +579,9 @@ def blocks(found: Found) -> Iterator[Block]:
         + ("not on the list" if on_list else "impostors")
     )
     if "alarms_per_day" in attrs:
-        name_of_rate = "FPIR" if on_list and not size else "FAR"
+        name_of_rate = "FAR"
+        if on_list and not size:
+            name_of_rate = "FPIR"
         far = f"{name_of_rate} of {100 * rounded_down(attrs['far']):.4g} %"
         yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {far}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
@@ -562,12 +589,18 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(f"Excluded: {text}")
     for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
         one = ds.isel(event=i)
-        rate, low, high = (float(one[x]) for x in ("rate", "rate_low", "rate_high"))
+        rate = float(one["rate"])
+        low = float(one["rate_low"])
+        high = float(one["rate_high"])
         if rate != rate:  # not given
             continue
-        between = f" [{100 * low:.4g}, {100 * high:.4g}]" if low == low else " (no interval)"
+        between = " (no interval)"
+        if low == low:
+            between = f" [{100 * low:.4g}, {100 * high:.4g}]"
         each = float(one["per_day"])
-        every = f", one in {_rounded(1 / each)} days" if 0 < each < 1 else ""
+        every = ""
+        if 0 < each < 1:
+            every = f", one in {_rounded(1 / each)} days"
         people = _rounded(float(one["people_per_day"]))
         yield Sentence()
         yield Sentence(title)
@@ -585,7 +618,10 @@ def blocks(found: Found) -> Iterator[Block]:
             ends = [(at[f"{x}_low"], at[f"{x}_high"]) for x in ("count", "predicted")]
             ranges = ("unknown" if x != x else f"{x:,.0f} to {y:,.0f}" for x, y in ends)
             chance = at["none_at_all"]
-            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
+            if chance < 1e-4:
+                none = "< 0.01 %"
+            else:
+                none = f"{100 * chance:.2f} %"
             rows.append([f"  {days:>6,}", _rounded(at["expected"]), *ranges, none])
         heads = ["    days", "expected", "rate exact", "rate uncertain", "none at all"]
         yield Table(heads, rows, widths=[8, 12, 20, 20, 14])
@@ -606,4 +642,6 @@ def rounded_down(rate: float) -> float:
 
 
 def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

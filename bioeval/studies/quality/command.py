@@ -57,6 +57,8 @@ def command(data: str, **options: Any) -> None:
         rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
-            found, {"file": data, "qualities": parts}, {"curves.csv": rows},
+            found,
+            {"file": data, "qualities": parts},
+            {"curves.csv": rows},
             nodes=lambda column: column.replace("/", "_") or "_",
-        )  # fmt: skip
+        )

@@ -116,7 +116,8 @@ def count_by_quality(
     if fusion is not None:
         return dict(zip(COUNTS, fused, strict=True))
     # Left at step k: those with a code above k.
-    mates, others = (np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0)))
+    mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
+    others = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
     found = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
     return dict(zip(COUNTS, found, strict=True))
 
@@ -192,9 +193,12 @@ def error_discard_dataset(
                 f"{name.upper()} is not defined (NaN)"
             )
     if np.isnan(area):
-        why = "FRR is 0 with all samples" if rates["frr"][0] == 0 else (
-            f"the fractions end before {LAST}" if fractions[-1] < LAST else "FRR is not defined"
-        )  # fmt: skip
+        if rates["frr"][0] == 0:
+            why = "FRR is 0 with all samples"
+        elif fractions[-1] < LAST:
+            why = f"the fractions end before {LAST}"
+        else:
+            why = "FRR is not defined"
         remarks.append(f"pAUC is not defined (NaN): {why}")
     attrs = about_attrs(about, f"verification, {templates}-template", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
@@ -301,7 +305,9 @@ def error_discard(
     samples, places = _places(scores, (probe, gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
-    fused = fusion if templates == "multi" else None
+    fused = None
+    if templates == "multi":
+        fused = fusion
     counts = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
@@ -376,7 +382,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Title(f"Error against discard, {first.attrs['templates']}-template")
     yield DataHeader({"": first})
     rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
-    rule = "" if first.attrs["chosen_on"] == "given" else rule
+    if first.attrs["chosen_on"] == "given":
+        rule = ""
     yield Note(f"At the threshold {threshold_text(float(first['threshold']))}{rule}")
     yield Sentence()
     fractions = first["fraction"].values

@@ -22,34 +22,47 @@ def _of_samples(systems: Sequence[System]) -> list[str]:
     samples = {int(system.dataset["samples"]) for system in systems}
     rule = agreed(systems, "threshold_rule_in_words")
     given = agreed(systems, "chosen_on") == "given"
-    said = [counted(samples.pop(), "samples")] if len(samples) == 1 else []
+    if len(samples) == 1:
+        said = [counted(samples.pop(), "samples")]
+    else:
+        said = []
     said.append(f"at {rule}{'' if given else ' of all attempts'}" if rule else "")
     return ["; ".join(filter(None, said))]
 
 
 def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:
     values = system.dataset[y].values
-    why = "no genuine attempt: FRR is not defined" if np.isnan(values).all() else ""
+    why = ""
+    if np.isnan(values).all():
+        why = "no genuine attempt: FRR is not defined"
     return Curve(name, system.dataset[x].values, values, system, why)
 
 
 def _with_area(curve: Curve, _: bool) -> str:
     area = float(curve.system.dataset["pauc"])
-    return f"{curve.name}\npAUC {area:.3f}".lstrip() if area == area else curve.name
+    if area == area:
+        return f"{curve.name}\npAUC {area:.3f}".lstrip()
+    return curve.name
 
 
 class ErrorDiscardDisplay(CurvesDisplay):
     """Curves of quality measures; ``x`` of a curve is the discarded fraction and ``y`` is FRR."""
 
     spec = CurveSpec(
-        "error_discard", "Error against discard", "fraction", {"frr": ""},
+        "error_discard",
+        "Error against discard",
+        "fraction",
+        {"frr": ""},
         "Discarded fraction of the samples, those of lowest quality",
-        "FRR of the remaining samples", terms=("", ("frr",)), marked=False,
-        limits=_discard_limits, over=_of_samples, curve=_discard_curve, text=_with_area,
-        details=lambda _: [
-            "pAUC: area from 0 to 0.2, relative to a constant FRR"
-        ],
-    )  # fmt: skip
+        "FRR of the remaining samples",
+        terms=("", ("frr",)),
+        marked=False,
+        limits=_discard_limits,
+        over=_of_samples,
+        curve=_discard_curve,
+        text=_with_area,
+        details=lambda _: ["pAUC: area from 0 to 0.2, relative to a constant FRR"],
+    )
 
 
 def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDiscardDisplay:

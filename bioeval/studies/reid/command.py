@@ -92,7 +92,9 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
                 own = {**own, "open_queries": run.read(other, Path(other).stem, mates=False)}
             scores = run.read(file, called, mates=False)
             found[called] = run.count(gom, scores, **own)
-            known = "mean_ap" if "mean_ap" in found[called] else "mean_ap_at_least"
+            known = "mean_ap_at_least"
+            if "mean_ap" in found[called]:
+                known = "mean_ap"
             require_values([found[called][known]], [scores], card_of)
         rows = [
             {"system": called, **row}

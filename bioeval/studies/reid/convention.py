@@ -50,7 +50,9 @@ class Convention(Reid):
     @property
     def ap_removed(self) -> str:
         """The entries removed for average precision and INP."""
-        return self.removed if self.removed_for_ap == "as-above" else self.removed_for_ap
+        if self.removed_for_ap == "as-above":
+            return self.removed
+        return self.removed_for_ap
 
     def result_options(self) -> dict[str, Any]:
         """Return the options of :func:`bioeval.studies.reid.results.reid_dataset`."""
@@ -61,13 +63,17 @@ class Convention(Reid):
     def junk_in_words(self) -> str:
         """Treatment of junk, in the words of an attribute."""
         ids = ", ".join(map(str, self.junk_ids))
-        return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
+        if self.junk == "remove" and ids:
+            return f"removed ({ids})"
+        return "kept"
 
     @property
     def last_rank(self) -> str:
         """The place of `max_rank`, for messages: the card's field, or the option in its place."""
         card = "max_rank" not in self.changed
-        return f"protocol {self.name}: [reid] max_rank" if card else "max_rank"
+        if card:
+            return f"protocol {self.name}: [reid] max_rank"
+        return "max_rank"
 
     @property
     def needs_cameras(self) -> bool:
@@ -86,7 +92,10 @@ def convention_of(
     its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
     ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
     """
-    found = convention if isinstance(convention, Convention) else _of_card(convention, sections)
+    if isinstance(convention, Convention):
+        found = convention
+    else:
+        found = _of_card(convention, sections)
     flags = {k: options.pop(k, None) for k in _FLAGS}
     given = {k: _checked(k, v) for k, v in options.items() if v is not None}
     given = {**_of_flags(found, given, flags), **given}
@@ -145,12 +154,21 @@ def _of_flags(
         raise DataError("cmc and a flag set the same rule; give one of them")
     if other is not None and "removed" in given:
         raise DataError("removed and separate_camera_set set the same rule; give one of them")
-    single = found.cmc == "single-gallery-shot" if shot is None else shot
+    if shot is None:
+        single = found.cmc == "single-gallery-shot"
+    else:
+        single = shot
     if single and shot is not None:
         meant["cmc"] = "single-gallery-shot"
     elif not single and (shot is not None or first is not None):
-        every = found.cmc == "allshots" if first is None else not first
-        meant["cmc"] = "allshots" if every else "first-match"
+        if first is None:
+            every = found.cmc == "allshots"
+        else:
+            every = not first
+        if every:
+            meant["cmc"] = "allshots"
+        else:
+            meant["cmc"] = "first-match"
     if other:
         # The flag is the CMC's; average precision stays over the card's own list.
         meant["removed"] = "same-camera"

@@ -170,7 +170,10 @@ class Lists:
         #: The code of each query's subject; -1 where it is of no person.
         self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
         removes = convention.junk == "remove"
-        junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
+        if removes:
+            junk = self.marked[self.identity]
+        else:
+            junk = np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
         self.rules = {
             rule: Candidates.of(rule, junk, self.camera, self.query_camera)
@@ -417,8 +420,12 @@ class RetrievalJob(InBlocks):
         extra = found["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
         # How many entries are within each threshold.
-        within = None if taus is None else np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
-        sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
+        within = None
+        if taus is not None:
+            within = np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
+        sampled = "exact"
+        if self.repeats:
+            sampled = f"{self.repeats} draws, seed {self.seed}"
         return ReidTally(
             about=self.lists.about(reader),
             convention=convention.name,
@@ -519,9 +526,14 @@ class GomJob(InBlocks):
 
     def run(self, progress: Progress | None = None) -> GomTally:
         """Count all queries."""
-        ends = self._scale() if self.normalize else (0.0, 1.0)
+        if self.normalize:
+            ends = self._scale()
+        else:
+            ends = (0.0, 1.0)
         found = self._count(*ends, progress)
-        return found if self.appended is None else found.append(self.appended._count(*ends))
+        if self.appended is None:
+            return found
+        return found.append(self.appended._count(*ends))
 
     def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
         """Count all queries of the scores on a scale."""
@@ -604,7 +616,9 @@ def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[s
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
     for rule, found in _count_all(work, progress)["rules"].items():
-        probe, distance, place = (found[x].array() for x in ("probe", "distance", "place"))
+        probe = found["probe"].array()
+        distance = found["distance"].array()
+        place = found["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
         probes = job.scores.shape[0]
         found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
@@ -718,11 +732,18 @@ def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresho
     """Return thresholds in the dtype of the distances, with a guide to find them."""
     own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
-    base = finite[0] if len(finite) else dtype.type(0)
+    if len(finite):
+        base = finite[0]
+    else:
+        base = dtype.type(0)
     last = dtype.type(PLACES - 1)
     with np.errstate(all="ignore"):
-        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
-        scale = scale if np.isfinite(scale) else dtype.type(0)
+        if len(finite) > 1:
+            scale = last / (finite[-1] - base)
+        else:
+            scale = dtype.type(1)
+        if not np.isfinite(scale):
+            scale = dtype.type(0)
         place = (own - base) * scale
     place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
     guide = np.searchsorted(place, np.arange(PLACES))

@@ -36,10 +36,17 @@ class PrecisionRecallDisplay(CurvesDisplay):
     """Interpolated precision; ``x`` of a curve is the recall level and ``y`` the precision."""
 
     spec = CurveSpec(
-        "precision_recall", "Precision and recall", "recall_level", {"interpolated_precision": ""},
-        "Recall", "Interpolated precision", details=lambda systems: [convention(systems)],
-        by_itself="recall level", marked=True, at=0.3,
-    )  # fmt: skip
+        "precision_recall",
+        "Precision and recall",
+        "recall_level",
+        {"interpolated_precision": ""},
+        "Recall",
+        "Interpolated precision",
+        details=lambda systems: [convention(systems)],
+        by_itself="recall level",
+        marked=True,
+        at=0.3,
+    )
 
 
 def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> PrecisionRecallDisplay:
@@ -112,7 +119,9 @@ class GomDisplay(CurvesDisplay):
     @property
     def why_empty(self) -> str:
         """Why there is neither mReP nor mFR; empty where one of them is drawn."""
-        return "" if self.false_rate.defined else super().why_empty
+        if self.false_rate.defined:
+            return ""
+        return super().why_empty
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
@@ -164,7 +173,9 @@ def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     if len(queries) == 1:
         ranked, absent = queries.pop()
         said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
-    dots = "dots: largest mReP, at tau_max" if display.defined else ""
+    dots = ""
+    if display.defined:
+        dots = "dots: largest mReP, at tau_max"
     return ["; ".join(filter(None, said)), dots, *lacking]
 
 
@@ -225,7 +236,9 @@ class RankedListsDisplay(Display):
     def __init__(self, dataset: xr.Dataset):
         self._dataset = dataset
         self.match = dataset["match"].values
-        sign = -1 if dataset.attrs["kind"] != "distance" else 1
+        sign = 1
+        if dataset.attrs["kind"] != "distance":
+            sign = -1
         self.thresholds = dataset["threshold"].values  # of distances
         score = sign * dataset["entry_score"].values
         self.within = (score[:, :, None] <= self.thresholds).sum(axis=1)
@@ -264,21 +277,33 @@ class RankedListsDisplay(Display):
                 **style,
             }
             ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
-            ax.text(j + 1, i, "+" if own else "-", ha="center", va="center",
-                    color="white" if own else _OTHER, fontsize=SMALL_SIZE + 2)  # fmt: skip
+            ax.text(
+                j + 1,
+                i,
+                "+" if own else "-",
+                ha="center",
+                va="center",
+                color="white" if own else _OTHER,
+                fontsize=SMALL_SIZE + 2,
+            )
         for k in range(len(self.thresholds)):
             for i, end in enumerate(self.within[:, k]):
-                ax.plot([end + 0.5] * 2, [i - 0.46, i + 0.46], color=TEXT, linewidth=1.6,
-                        linestyle=dash(k), zorder=3)  # fmt: skip
+                ax.plot(
+                    [end + 0.5] * 2,
+                    [i - 0.46, i + 0.46],
+                    color=TEXT,
+                    linewidth=1.6,
+                    linestyle=dash(k),
+                    zorder=3,
+                )
         self._write(ax, places)
         ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
         ax.set_ylim(rows - 0.4, -0.9)
         ax.set_xticks(np.arange(1, places + 1))
-        shown = (
-            [f"query {i}" for i in range(rows)]
-            if queries is None
-            else require_list("queries", queries)
-        )
+        if queries is None:
+            shown = [f"query {i}" for i in range(rows)]
+        else:
+            shown = require_list("queries", queries)
         for word in shown:
             require_text("queries", word)
         if len(shown) != rows:

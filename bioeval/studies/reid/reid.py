@@ -320,7 +320,8 @@ def _with_limits(
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    people = scores._probe_people if people is None else people
+    if people is None:
+        people = scores._probe_people
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -461,7 +462,9 @@ def plan_gom(
     require_subjects(scores, "GOM")
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
     of_card = (given or {}).get("max_rank") is None
-    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    place = "max_rank"
+    if of_card:
+        place = f"protocol {rules.name}: [gom] max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
     appended = None
     if open_queries is not None:
@@ -494,8 +497,14 @@ def _gom_rules(
     grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    scale = task.distances == "normalized" if normalize is None else _scale(normalize)
-    ends = scale if isinstance(scale, tuple) else (0.0, 1.0)
+    if normalize is None:
+        scale = task.distances == "normalized"
+    else:
+        scale = _scale(normalize)
+    if isinstance(scale, tuple):
+        ends = scale
+    else:
+        ends = (0.0, 1.0)
     if scale is not True and is_turned(kind, *ends):
         grid = to_user(grid, kind)[::-1]  # similarities as distances
     return rules, options, grid, scale
@@ -522,7 +531,9 @@ def lists_gom(
         scores.excluding()
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
     of_card = (given or {}).get("max_rank") is None
-    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    place = "max_rank"
+    if of_card:
+        place = f"protocol {rules.name}: [gom] max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
     result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
@@ -605,7 +616,10 @@ def gom_blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     rows: list[list[str | None]] = []
     for name, ds in found.items():
-        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
+        if "interval_method" in ds.attrs:
+            limits = {"_low": "  from", "_high": "  to"}
+        else:
+            limits = {}
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():

@@ -105,7 +105,10 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     ties = options.ties
     found = tally.matches.counts > 0
     total, valid = len(found), int(found.sum())
-    queries = total if options.unmatched == "zero" else valid
+    if options.unmatched == "zero":
+        queries = total
+    else:
+        queries = valid
     ambiguous = _ambiguous(tally)
 
     measures = reid_measures(tally, options)
@@ -230,11 +233,12 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
         values |= {name: match_sum(matches, ties, name) for name in sums}
         values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
-        values["rank_k_mean_ap"] = (
-            nothing
-            if undefined
-            else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
-        )
+        if undefined:
+            values["rank_k_mean_ap"] = nothing
+        else:
+            values["rank_k_mean_ap"] = cut_average_precision(
+                matches, ties, options.rank_k, options.rank_k_over
+            )
     query = np.flatnonzero(matches.counts)
     entries = tally.about.gallery_templates
     means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
@@ -253,7 +257,9 @@ def _sets(tally: ReidTally) -> RetrievedSets | None:
 
 def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
-    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
+    if larger_is_closer(tally.about.kind):
+        return values[..., ::-1]
+    return values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
@@ -285,7 +291,10 @@ def require_matches(dataset: xr.Dataset) -> None:
 
 def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> MatchCurve:
     """Return the counted matches of the queries."""
-    over = tally.matches if tally.cmc_matches is None else tally.cmc_matches
+    if tally.cmc_matches is None:
+        over = tally.matches
+    else:
+        over = tally.cmc_matches
     ties, max_rank = options.ties, options.max_rank
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None
@@ -309,7 +318,10 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
             ties = "stable"
         behind: Mapping[str, Any] = {"pessimistic": tied, "optimistic": 0, "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
-    places = counted_places if tally.cmc == "allshots" else first_places
+    if tally.cmc == "allshots":
+        places = counted_places
+    else:
+        places = first_places
     return MatchCurve(counted, *places(over, ties))
 
 
@@ -320,9 +332,17 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
         why = "no query has a match: nothing can be ranked"
         return [why + (" (NaN)" if unmatched == "skip" else ", and every mean is 0")]
     gone = total - valid - absent
-    parts = [f"{absent} whose identity is not in the gallery"] if absent else []
-    parts += [f"{gone} whose every match is removed"] if gone > 0 else []
-    what = "left out" if unmatched == "skip" else "counted as 0 in every mean"
+    if absent:
+        parts = [f"{absent} whose identity is not in the gallery"]
+    else:
+        parts = []
+    if gone > 0:
+        parts += [f"{gone} whose every match is removed"]
+    else:
+        parts += []
+    what = "counted as 0 in every mean"
+    if unmatched == "skip":
+        what = "left out"
     return [f"{total - valid} queries have no match and were {what}: {' and '.join(parts)}"]
 
 
@@ -493,7 +513,10 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
     }
     query, entries = np.flatnonzero(found), tally.about.gallery_templates
     for x in GOM_MEANS.values():
-        each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
+        if x.of_match:
+            each = match_sum(matches, ties, x.name)
+        else:
+            each = average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 
@@ -556,8 +579,13 @@ def gom_from_curves(
     >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
     (0.6, 0.5, 0.35)
     """
-    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
-    tau = None if isinstance(first, str) else check_thresholds(threshold)
+    if isinstance(threshold, (tuple, list)) and threshold:
+        first = threshold[0]
+    else:
+        first = threshold
+    tau = None
+    if not isinstance(first, str):
+        tau = check_thresholds(threshold)
     if not isinstance(tau, np.ndarray):
         raise DataError(
             f"threshold is {threshold!r}; expected an increasing array of numbers, one threshold "
@@ -605,7 +633,9 @@ def gom_from_curves(
 
 def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
     """Return a curve of proportions as float64."""
-    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
+    expected = "a list of proportions"
+    if length is not None:
+        expected = f"{length} numbers, one per threshold"
     try:
         found = np.asarray(values)
     except ValueError as error:
@@ -641,10 +671,19 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
         "max_mrep": mrep.max() if ranked else nan,
     }
     if "mvp" in means:
-        found["max_mvp"] = means["mvp"].max() if ranked else nan
+        if ranked:
+            found["max_mvp"] = means["mvp"].max()
+        else:
+            found["max_mvp"] = nan
     if "f1" in means:
-        found["max_f1"] = means["f1"].max() if ranked else nan
-        found["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
+        if ranked:
+            found["max_f1"] = means["f1"].max()
+        else:
+            found["max_f1"] = nan
+        if ranked:
+            found["tau_f1"] = tau[int(np.argmax(means["f1"]))]
+        else:
+            found["tau_f1"] = nan
     return found
 
 

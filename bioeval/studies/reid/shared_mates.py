@@ -58,7 +58,8 @@ class MateLists:
         if nearest:
             order = order[np.flatnonzero(np.diff(probe[order], prepend=-1))]
         starts = np.searchsorted(probe[order], np.arange(probes + 1))
-        site, place = (x[order] if keys else x[:0] for x in (site, place))
+        site = site[order] if keys else site[:0]
+        place = place[order] if keys else place[:0]
         return cls(starts, distance[order], site, place, nearest)
 
     @property
@@ -106,9 +107,13 @@ class SharedMates:
         found = [np.zeros(len(distance), dtype=np.int64) for _ in range(3)]
         bound, starts = lists.bounds(self.site)[part], starts - starts[0]
         count_around(
-            rows, *(candidates[x] for x in ("identity", "own", "kept", "which", "place")),
-            starts, distance, bound, *found,
-        )  # fmt: skip
+            rows,
+            *(candidates[x] for x in ("identity", "own", "kept", "which", "place")),
+            starts,
+            distance,
+            bound,
+            *found,
+        )
         return MatchLists(starts, distance, *found)
 
 
@@ -130,7 +135,10 @@ class NearestMatesJob:
         )
         columns = block.columns
         column = columns[0 if len(columns) == 1 else row, position]
-        place = self.scores.gallery_ids[column] if self.places else column[:0]
+        if self.places:
+            place = self.scores.gallery_ids[column]
+        else:
+            place = column[:0]
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
         found = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
@@ -159,10 +167,9 @@ class NearestMatesJob:
         """Return the lists, for site 0."""
         ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
         starts = [part.starts[1:] + end for part, end in zip(self.found, ends, strict=False)]
-        distance, site, place = (
-            np.concatenate([getattr(x, name) for x in self.found])
-            for name in ("distance", "site", "place")
-        )
+        distance = np.concatenate([x.distance for x in self.found])
+        site = np.concatenate([x.site for x in self.found])
+        place = np.concatenate([x.place for x in self.found])
         every = np.concatenate([[0], *starts]).astype(np.int64)
         return MateLists(every, distance, site, place, nearest=True)
 

@@ -39,12 +39,18 @@ def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOption
     if section == "reid":
         rules = convention_of(card, max_rank=options.max_rank)
         taus: Any = options.thresholds if tasks == {"reid"} else None
-        taus = card.thresholds.values if taus is None else taus
+        if taus is None:
+            taus = card.thresholds.values
         taus = retrieval_thresholds(taus, "re-identification")
-        per_query = {"per_query": True} if options.per_query else {}
+        if options.per_query:
+            per_query = {"per_query": True}
+        else:
+            per_query = {}
         job = RetrievalJob(scores, rules, thresholds=taus)
         return TaskPlan(job, {**rules.result_options(), **per_query})
-    own = options.thresholds if tasks <= {"reid", "gom"} else None
+    own = None
+    if tasks <= {"reid", "gom"}:
+        own = options.thresholds
     given = {"max_rank": options.max_rank}
     search, found = plan_gom(scores, card, own, options.normalize, given)
     return TaskPlan(search, {k: v for k, v in asdict(found).items() if k != "per_query"})

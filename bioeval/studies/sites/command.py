@@ -192,7 +192,10 @@ def tally_command(
         scores = run.read(name=name or None)
         run.place(scores)
         found = run.count(tally, scores, protocol, **run.options)
-        grid = {} if max_rank is None else {"max_rank": max_rank}
+        if max_rank is None:
+            grid = {}
+        else:
+            grid = {"max_rank": max_rank}
         if share:
             found = found.share(thresholds, **grid, **sharing)
         elif fold:
@@ -232,7 +235,9 @@ def merge_command(
     A single tally is printed as it is. Tallies are refused if their systems have different names,
     if they share a probe, or if they were counted in different ways.
     """
-    place = None if out is None else take_out(out, options["force"], files)
+    place = None
+    if out is not None:
+        place = take_out(out, options["force"], files)
     with StudyCommand(files[0], options, reads=False) as run:
         from bioeval.studies.sites.gallery_parts import BestMates
 
@@ -254,7 +259,10 @@ def merge_command(
         from bioeval.views import in_terms
         from bioeval.views.tables import table_of
 
-        document = _document(found, files) if run.output.documented else {}
+        if run.output.documented:
+            document = _document(found, files)
+        else:
+            document = {}
         run.save(document, None, table_of(in_terms(found.tree(), terms), reword))
         if place is not None:
             run.output.remarks.append(f"wrote {place}")
@@ -269,7 +277,9 @@ def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | B
     mates = [holds_mates(file) for file in files]
     if all(mates):
         if union or same_system:
-            option = "--union-of-galleries" if union else "--same-system"
+            option = "--same-system"
+            if union:
+                option = "--union-of-galleries"
             raise click.UsageError(f"{option} is of tallies; these are mates")
         return _sum(files, BestMates.load)
     if any(mates):

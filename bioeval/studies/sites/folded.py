@@ -170,7 +170,10 @@ class FoldedIdentification:
         found = self.at_ranks(self.ranks[np.append(0, ends)])
         rows = np.concatenate([found.di, found.within.T], axis=1)
         found = found.at(found.thresholds[_kept_ends(rows, least)])
-        tied = -1 if 0 < self.tied < least else self.tied
+        if 0 < self.tied < least:
+            tied = -1
+        else:
+            tied = self.tied
         return replace(found, merged=True, tied=tied)
 
     def tables(self) -> dict[str, np.ndarray]:
@@ -265,7 +268,10 @@ class FoldedQueries:
         for row, counts in zip(ends, self.values, strict=True):
             row[_kept_ends(counts[:, None], least)] = True
         kept = self.ranks[_kept_ends(self.first[:, None], least)]
-        found = self.at_ranks(kept) if len(self.ranks) else self
+        if len(self.ranks):
+            found = self.at_ranks(kept)
+        else:
+            found = self
         return replace(found, values=_in_bins(self.values, ends), ends=ends, merged=True)
 
     def tables(self) -> dict[str, np.ndarray]:

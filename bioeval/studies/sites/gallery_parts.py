@@ -281,7 +281,9 @@ class BestMates:
         """Return what the mates disclose about people, one line each."""
         nearest = all(lists.nearest for lists in self.lists.values())
         places = any(len(lists.place) for lists in self.lists.values())
-        what = "the score of its nearest mate" if nearest else "the scores of all its mates"
+        what = "the scores of all its mates"
+        if nearest:
+            what = "the score of its nearest mate"
         lines = [
             f"{counted(len(self.probes), 'probes')}: a keyed digest of each, and {what}",
             f"{counted(len(self.templates), 'templates')} of the gallery, of "
@@ -512,7 +514,9 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
 def _normalised(plan: Plan) -> GomJob | None:
     """Return the job of GOM whose distances are scaled by those of the whole matrix."""
     search = plan.searches.get("gom")
-    return search.job if search is not None and search.job.normalize is True else None
+    if search is not None and search.job.normalize is True:
+        return search.job
+    return None
 
 
 def union_digest(mates: BestMates) -> str:
@@ -542,7 +546,10 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
         Where a gallery cannot be in parts.
     """
     require_scores(scores)
-    named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
+    if isinstance(protocol, str) and protocol == "auto":
+        named = None
+    else:
+        named = load(protocol)
     if scores._from_square and (named is None or named.layout == "all-against-all"):
         scores = scores._as_part_of("all-against-all")
     card = resolve_card(scores, protocol)
@@ -567,7 +574,9 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
     if any(task.job.form == "galleries" for task in plan.tasks.values()):
         what = "averages over drawn galleries"
     search = plan.searches.get("reid")
-    cmc = "" if search is None else search.job.convention.cmc
+    cmc = ""
+    if search is not None:
+        cmc = search.job.convention.cmc
     if cmc in ("single-gallery-shot", "identity-dedup"):
         what = f"has a CMC ({cmc}) of identities"
     if what:
@@ -584,7 +593,9 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     if not nodes:
         return
     number = len(mates.several)
-    have = "has" if number == 1 else "have"
+    have = "have"
+    if number == 1:
+        have = "has"
     why = (
         f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, and "
         "their scores cannot be fused over parts"
@@ -602,7 +613,9 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
 
 
 def _name(job: IdentificationJob) -> str:
-    fusion = job.fusion if job.rank_unit == "subject" else "none"
+    fusion = "none"
+    if job.rank_unit == "subject":
+        fusion = job.fusion
     return f"identification {job.rank_unit} {fusion}"
 
 

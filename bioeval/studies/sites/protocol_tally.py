@@ -68,7 +68,10 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
     if mine.form not in _RULES:
         raise MergeError(f"a {type(mine).__name__} has no parts of a gallery")
     require_alike(mine, theirs, _RULES[mine.form])
-    joined = facts_of_union if mine.form == "identification" else _entries
+    if mine.form == "identification":
+        joined = facts_of_union
+    else:
+        joined = _entries
     return replace(mine, about=about, **joined(mine, theirs))
 
 
@@ -85,7 +88,10 @@ def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> di
         elif f.name in _NEAREST:
             found[f.name] = np.fmin(a, b)
         else:
-            found[f.name] = a | b if a.dtype == bool else a + b
+            if a.dtype == bool:
+                found[f.name] = a | b
+            else:
+                found[f.name] = a + b
     return found
 
 
@@ -151,21 +157,27 @@ def fold_parts(
     for node, part in parts.items():
         tally: Any = part.tally
         options = part.options
-        given = None if grid is None else to_internal(grid, tally.about.kind)
+        given = None
+        if grid is not None:
+            given = to_internal(grid, tally.about.kind)
         if tally.form == "verification" and genuine:
-            at = tally.grid() if given is None else given
+            if given is None:
+                at = tally.grid()
+            else:
+                at = given
             options = {"far_targets": far_targets.tolist()}
             found[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
-            taus = grid if set(parts) == {"gom"} else None
+            taus = None
+            if set(parts) == {"gom"}:
+                taus = grid
             from bioeval.studies.sites.results import fold_gom, fold_reid
 
-            folded = (
-                fold_reid(tally, options, ranks)
-                if tally.form == "reid"
-                else fold_gom(tally, options, taus)
-            )
+            if tally.form == "reid":
+                folded = fold_reid(tally, options, ranks)
+            else:
+                folded = fold_gom(tally, options, taus)
             found[node] = TaskCounts(folded, {})
             continue
         if tally.form != "identification":
@@ -286,7 +298,8 @@ class Tally:
         mine, theirs = self.parts, other.parts
         if shared is not None:  # a task with small counts may be left out of either
             both = [node for node in mine if node in theirs]
-            mine, theirs = ({node: parts[node] for node in both} for parts in (mine, theirs))
+            mine = {node: mine[node] for node in both}
+            theirs = {node: theirs[node] for node in both}
         differ = [k for k in mine if k in theirs and not mine[k].same_options(theirs[k])]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
             raise MergeError(self._difference(other, differ))
@@ -297,7 +310,10 @@ class Tally:
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
                 own: Any = part.tally
-                merge = union_of_tallies if union_of_galleries else type(own).merge
+                if union_of_galleries:
+                    merge = union_of_tallies
+                else:
+                    merge = type(own).merge
                 joined = merge(own, theirs[node].tally)
                 if joined.form == "verification":
                     joined = at_most_kept(joined, MOST_KEPT)
@@ -496,7 +512,9 @@ class Tally:
             self.part.require_complete()
         if self.shared is not None:
             raise DataError("the tally is one that was shared; share the one that it was made of")
-        secret = None if salt is None else DigestKey.parse(salt)
+        secret = None
+        if salt is not None:
+            secret = DigestKey.parse(salt)
         parts = fold_parts(
             self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank, genuine=True
         )

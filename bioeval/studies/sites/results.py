@@ -171,7 +171,9 @@ def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
 
 def _tied(tally: FoldedIdentification) -> Any:
     """Return the tied attempts; NaN where unknown."""
-    return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
+    if tally.tied >= 0:
+        return np.int64(tally.tied)
+    return np.float64(np.nan)
 
 
 def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
@@ -181,7 +183,9 @@ def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
             "privacy), and sums of them more; running counts are made to rise again (isotonic "
             "regression)"
         ]
-    return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
+    if tally.merged:
+        return [NO_POINTS, MERGED]
+    return [NO_POINTS]
 
 
 def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
@@ -264,7 +268,10 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     counted_at = tally.thresholds
     if is_turned(tally.about.kind, tally.low, tally.high):
         counted_at = to_user(counted_at, tally.about.kind)[::-1]
-    taus = counted_at if thresholds is None else np.asarray(thresholds)
+    if thresholds is None:
+        taus = counted_at
+    else:
+        taus = np.asarray(thresholds)
     at = np.searchsorted(counted_at, taus)
     if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
         raise ProtocolError(
@@ -324,7 +331,10 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
     """Return the queries by value, at each threshold where there are any."""
     without = int(mean.counted.sum()) - len(mean.query)
     found = []
-    columns = mean.values.T if mean.values.ndim > 1 else mean.values[None]
+    if mean.values.ndim > 1:
+        columns = mean.values.T
+    else:
+        columns = mean.values[None]
     for values in columns:
         counts = value_counts(values)
         counts[0] += without
@@ -334,7 +344,10 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
 
 def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
-    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
+    if len(tally.ranks):
+        ranks = np.arange(1, tally.ranks[-1] + 1)
+    else:
+        ranks = tally.ranks
     known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
     before = np.searchsorted(tally.ranks, ranks, side="right")
     return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
@@ -368,7 +381,9 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
         "queries": tally.queries,
         "skipped": tally.skipped,
     }
-    task = "re-identification" if means else "GOM"
+    task = "GOM"
+    if means:
+        task = "re-identification"
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
 
@@ -379,7 +394,10 @@ def dataset(tally: Folded, node: str, options: dict[str, Any]) -> xr.Dataset:
         return folded_queries(tally)
     if isinstance(tally, FoldedVerification):
         return folded_verification(tally, **options)
-    make = folded_open_set if node == "open_set" else folded_closed_set
+    if node == "open_set":
+        make = folded_open_set
+    else:
+        make = folded_closed_set
     return make(tally, **options)
 
 

@@ -48,7 +48,10 @@ def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, Ta
     left_out = list[str]()
     for tally in _distinct(parts):
         try:
-            made[id(tally)] = tally.without_small(min_count) if min_count > 1 else tally
+            if min_count > 1:
+                made[id(tally)] = tally.without_small(min_count)
+            else:
+                made[id(tally)] = tally
         except TooFewError as few:
             nodes = [node for node, part in parts.items() if part.tally is tally]
             left_out.append(f"{' and '.join(nodes)} left out: {few}")
@@ -74,7 +77,9 @@ def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
     if salt is not None:
         names = list(about.probe_subjects)
         codes = dict(zip(names, as_texts(salt.digests("shared", names)), strict=True))
-        gallery = salt.hexadecimal("gallery", about.gallery) if about.gallery else ""
+        gallery = ""
+        if about.gallery:
+            gallery = salt.hexadecimal("gallery", about.gallery)
         prints = tuple(salt.hexadecimal("data", x) for x in about.fingerprints)
     else:
         here = secrets.token_hex(4)
@@ -117,7 +122,9 @@ def disclosed(
         f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
     ]
     if sharing is None or sharing.salted:
-        who = "anyone with the salt" if sharing else "anyone with the key"
+        who = "anyone with the key"
+        if sharing:
+            who = "anyone with the salt"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
             who = "since the key of bioeval is public, anyone"
         lines.append(
@@ -172,13 +179,17 @@ def _said_of(tally: Any) -> list[str]:
         ]
     if tally.form in ("folded verification", "folded identification"):
         alone = sum(int((x == 1).sum()) for x in tally.tables().values())
-        what = "noisy counts" if tally.noise else "counts"
+        what = "counts"
+        if tally.noise:
+            what = "noisy counts"
         ends = ""
         if len(tally.thresholds) and not tally.noise:
             ends = f", {counted(alone, 'bins')} with a single attempt"
         return [f"{what} between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
     if tally.form == "folded queries":
-        at = counted(len(tally.thresholds), "thresholds") if len(tally.thresholds) else ""
+        at = ""
+        if len(tally.thresholds):
+            at = counted(len(tally.thresholds), "thresholds")
         single = counted(int((tally.values == 1).sum()), "bins")
         return [
             f"counts of queries by hundredths of {', '.join(tally.measures)}"

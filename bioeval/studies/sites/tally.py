@@ -167,7 +167,10 @@ def tally(
     digests = None
     if mates is None and not are_pairs(scores):
         digests = RowDigestJob(plan.reader, gallery_keys(scores, secret))
-    beside = [] if digests is None else [digests]
+    if digests is None:
+        beside = []
+    else:
+        beside = [digests]
     parts = plan.count(progress, points=bool(keep), keep=keep, beside=beside)
     if keep:
         with threads_for(scores):
@@ -187,7 +190,10 @@ def tally(
     for task in parts.values():
         made: Any = task.tally
         if (about := of_site.get(id(made.about))) is not None:
-            made.about = about if mates is None else of_whole_gallery(about, mates)
+            if mates is None:
+                made.about = about
+            else:
+                made.about = of_whole_gallery(about, mates)
         if made.form == "verification":
             made.people = None  # of pairs; merged, it would not say who is in both
     with_notes(parts, counted.repeated())
@@ -274,7 +280,9 @@ def refine_tally(
         )
     if not isinstance(counted, Tally):
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
-    given = None if far_targets is None else check_targets(far_targets)
+    given = None
+    if far_targets is not None:
+        given = check_targets(far_targets)
     weights, auc = check_costs(costs), require_flag("auc", auc)
     readers = [BlockReader(part) for part in parts]
     refined = {}
@@ -288,7 +296,10 @@ def refine_tally(
             options["fusion"] = old.fusion
         jobs = [VerificationJob(r, **options) for s, r in zip(parts, readers, strict=True)]
 
-        targets = counted.far_targets if given is None else given
+        if given is None:
+            targets = counted.far_targets
+        else:
+            targets = given
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts

@@ -184,7 +184,10 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if "class" in value:
         inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
         study = offered("saved", value["class"])
-        made = _CLASSES[value["class"]] if study is None else study.CLASS
+        if study is None:
+            made = _CLASSES[value["class"]]
+        else:
+            made = study.CLASS
         return made(**inner)
     if "array" in value:
         return arrays[value["array"]]
@@ -199,7 +202,9 @@ def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
     right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
     right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
     right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
-    return "" if right else "its header names no protocol, FAR targets or ranks"
+    if right:
+        return ""
+    return "its header names no protocol, FAR targets or ranks"
 
 
 def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
@@ -213,7 +218,9 @@ def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
         alike = is_array(digests, "u") and digests.dtype == np.uint64
         right = right and (digests is None or alike and len(digests) == len(counted.probes))
     right = right and all(t.about.probes == len(counted.probes) for t in tallies)
-    return "" if right else "the digests of its probes are damaged"
+    if right:
+        return ""
+    return "the digests of its probes are damaged"
 
 
 def _wrong_part(part: Any) -> str:
@@ -222,7 +229,9 @@ def _wrong_part(part: Any) -> str:
     right = type(part) is GalleryPart and isinstance(part.mates, str)
     right = right and all(isinstance(x, tuple) for x in (part.covered, part.missing))
     right = right and all(isinstance(x, str) for x in (*part.covered, *part.missing))
-    return "" if right and part.covered else "the part of the gallery is damaged"
+    if right and part.covered:
+        return ""
+    return "the part of the gallery is damaged"
 
 
 def _wrong_sharing(shared: Any) -> str:
@@ -231,12 +240,16 @@ def _wrong_sharing(shared: Any) -> str:
     right = type(shared) is Sharing and isinstance(shared.salted, bool)
     right = right and is_whole(shared.min_count) and is_whole(shared.attempts_per_person)
     right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
-    return "" if right else "its record of sharing is damaged"
+    if right:
+        return ""
+    return "its record of sharing is damaged"
 
 
 def _totals(array: np.ndarray) -> list[int]:
     """Return how many values an array has, how many are NaN, and the sum of whole numbers."""
-    missing = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    missing = 0
+    if array.dtype.kind == "f":
+        missing = int(np.isnan(array).sum())
     return [array.size, missing, int(array.sum()) if array.dtype.kind in "iub" else 0]
 
 
@@ -284,7 +297,10 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
         study = offered("saved", type(tally).__name__)
         if type(tally) not in _NODES[node] and (study is None or node not in study.NODES):
             return f"{node} does not hold the counts of its task"
-        check = _CHECKS[type(tally)] if study is None else study.damage
+        if study is None:
+            check = _CHECKS[type(tally)]
+        else:
+            check = study.damage
         wrong = _about(tally.about) or check(tally)
         if wrong:
             return f"{node}: {wrong}"
@@ -300,7 +316,9 @@ def _about(about: Any) -> str:
         value = getattr(about, k)
         right = right and isinstance(value, (frozenset, tuple))
         right = right and all(isinstance(x, str) for x in value)
-    return "" if right else "the description of its data is damaged"
+    if right:
+        return ""
+    return "the description of its data is damaged"
 
 
 def _are_counts(value: Any) -> bool:
@@ -365,7 +383,8 @@ def _attempts_disagree(tally: VerificationTally) -> str:
         return ""
     bins = Attempts.of_cells(np.empty(0), cells)
     below = np.append(0, np.cumsum(bins.counts))
-    first, last = (np.searchsorted(bins.edges, points.rows, side) for side in ("right", "left"))
+    first = np.searchsorted(bins.edges, points.rows, "right")
+    last = np.searchsorted(bins.edges, points.rows, "left")
     few, many = below[first], below[np.minimum(last + 1, len(bins.edges))]
     if ((points.rows_fa < few) | (points.rows_fa > many)).any():
         return "the false accepts at the operating points disagree with the impostor attempts"
@@ -421,7 +440,12 @@ def _identification(tally: IdentificationTally) -> str:
     for name, value in vars(tally).items():
         if name in ("about", "rank_unit", "fusion"):
             continue
-        kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
+        if name in _FLOATS:
+            kind = "f"
+        elif name == "enrolled":
+            kind = "b"
+        else:
+            kind = "i"
         if not is_array(value, kind) or (kind == "i" and (value < 0).any()):
             return f"{name} is not a list of the right numbers"
         lengths.add(len(value))

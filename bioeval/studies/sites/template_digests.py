@@ -73,9 +73,14 @@ class DigestKey:
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
-            found = "empty" if isinstance(text, (str, bytes)) else type(text).__name__
+            found = "empty"
+            if not isinstance(text, (str, bytes)):
+                found = type(text).__name__
             raise DataError(f"key is {found}; expected a text that all sites share")
-        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        if isinstance(text, str):
+            raw = text.encode("utf-8", "surrogatepass")
+        else:
+            raw = text
         return cls(hashlib.blake2b(raw).digest())
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
@@ -212,7 +217,9 @@ class CountedProbes:
 
     def without_samples(self) -> CountedProbes:
         """Return the probes of an older layout: its digests are of all scores of a probe."""
-        return self if self.scores is None else replace(self, scores=self.scores & ~_SAMPLED)
+        if self.scores is None:
+            return self
+        return replace(self, scores=self.scores & ~_SAMPLED)
 
     def repeated(self) -> list[str]:
         """Return a remark on probes that repeat the label, metadata and scores of another."""
@@ -223,7 +230,9 @@ class CountedProbes:
         again = np.delete(known, np.unique(identity, return_index=True)[1])
         if not len(again):
             return []
-        repeat = "repeats" if len(again) == 1 else "repeat"
+        repeat = "repeat"
+        if len(again) == 1:
+            repeat = "repeats"
         return [
             f"{len(again)} of the {len(self.probes)} probes {repeat} an earlier one, with the same "
             f"label, metadata and scores ({_numbers(again)}); these attempts count twice: leave "
@@ -386,7 +395,10 @@ def _described(
     labelled: bool = True,
 ) -> np.ndarray:
     """Return a digest of label and metadata of each template, without labels from a mask."""
-    found = key.of_labels(codes, labels) if labelled else np.zeros(len(codes), dtype=np.uint64)
+    if labelled:
+        found = key.of_labels(codes, labels)
+    else:
+        found = np.zeros(len(codes), dtype=np.uint64)
     for name in sorted(meta):
         found = _mixed(found, _column(meta[name], f"metadata {name}", key))
     return found

@@ -202,7 +202,10 @@ def _joined(
     shape = (number, *(len(labels[dim]) for dim in dims))
     whole = complete == np.prod(shape)
     dtype = np.result_type(*(values for _, values in pieces)) if whole else np.float64
-    found = np.zeros(shape, dtype) if whole else np.full(shape, np.nan)
+    if whole:
+        found = np.zeros(shape, dtype)
+    else:
+        found = np.full(shape, np.nan)
     for at, values in pieces:
         found[at] = values
     return found
@@ -333,7 +336,9 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     if not set(ties) <= {"pessimistic", "optimistic"}:
         return None
     units: list[Any] = [task.job if task else None for task in both]
-    impostors = both[0].options["impostors"] if both[0] else "auto"
+    impostors = "auto"
+    if both[0]:
+        impostors = both[0].options["impostors"]
     return IdentificationRules(
         by_subject=tuple(job is not None and job.rank_unit == "subject" for job in units),
         ties_first=tuple(x == "pessimistic" for x in ties),
@@ -413,7 +418,10 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
             words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
             said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
             attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
-            attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
+            if at:
+                attrs |= {"of": str(name), "over": " ".join(at), **at}
+            else:
+                attrs |= {}
             found["_".join([str(name), *words])] = xr.Variable(
                 ("partition",), x.values[:, *place], attrs, fastpath=True
             )

@@ -217,13 +217,24 @@ def blocks(found: Found) -> Iterator[Block]:
             if "partition" in values.dims:
                 over = [str(dim) for dim in values.dims if dim != "partition"]
                 each = values.transpose(*over, "partition").values
-                key = "cost_prior" if over == ["cost"] else "".join(over)
-                labels = ds[key].values.tolist() if over else []
+                key = "cost_prior"
+                if over != ["cost"]:
+                    key = "".join(over)
+                if over:
+                    labels = ds[key].values.tolist()
+                else:
+                    labels = []
                 numbers[str(name)] = dict(zip(labels, each, strict=True)) if over else each
         rows = []
         for figure in figures(numbers):
             there = figure.value[~np.isnan(figure.value)]
-            sd = there.std(ddof=1) if len(there) > 1 else np.nan
-            cells = (there.mean(), sd, there.min(), there.max()) if len(there) else (np.nan,) * 4
+            if len(there) > 1:
+                sd = there.std(ddof=1)
+            else:
+                sd = np.nan
+            if len(there):
+                cells = (there.mean(), sd, there.min(), there.max())
+            else:
+                cells = (np.nan,) * 4
             rows.append([figure.label, *map(figure.written, cells), f"{len(there):,}"])
         yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

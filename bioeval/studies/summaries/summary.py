@@ -75,7 +75,9 @@ def _summary_of_system(
     found, ranks = scalars_of(scores, protocol, options)
     for node in [x for x in found if x.startswith("verification")]:
         known = {"subjects": ((), 0), **found[node].variables}
-        genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
+        genuine = known["genuine_attempts"][1]
+        subjects = known["subjects"][1]
+        eer = known["eer"][1]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
         kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)  # which warns
     return {node: scalars.plain(ranks) for node, scalars in found.items()}

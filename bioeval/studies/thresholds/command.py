@@ -197,17 +197,24 @@ def _with_curves(
 
         task = "open_set"
         counted = functools.partial(
-            open_set, scores, rank_unit=options["rank_unit"], fusion=options["fusion"],
-            impostors="unenrolled", progress=progress,
-        )  # fmt: skip
+            open_set,
+            scores,
+            rank_unit=options["rank_unit"],
+            fusion=options["fusion"],
+            impostors="unenrolled",
+            progress=progress,
+        )
     else:
         from bioeval.evaluation import verification
 
         task = f"verification/{options['templates']}"
         counted = functools.partial(
-            verification, scores, templates=options["templates"], fusion=options["fusion"],
+            verification,
+            scores,
+            templates=options["templates"],
+            fusion=options["fusion"],
             progress=progress,
-        )  # fmt: skip
+        )
     found = {}
     if isinstance(study, xr.DataTree):
         found["extrapolated_far"] = study["extrapolated_far"].to_dataset()

@@ -104,7 +104,9 @@ class _Closest:
         tied = max(self.tied[:k].sum() / self.count[:k].sum() for k in (first, last))
         most = f"at most {100 * MOST_TIED:g} % may: are the scores rounded?"
         said = f"{100 * tied:.3g} % of the closest impostors have the same score as another, {most}"
-        return said if tied > MOST_TIED else ""
+        if tied > MOST_TIED:
+            return said
+        return ""
 
 
 def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
@@ -146,7 +148,9 @@ def _generalised_pareto(closest: _Closest, options: IntervalOptions) -> _Model:
     """
     u, last = closest.up_to(TAILS[-1])
     y = u - closest.distance[:last][::-1]  # how much closer than u, increasing
-    low, high, count = (x[:last][::-1] for x in (closest.low, closest.high, closest.count))
+    low = closest.low[:last][::-1]
+    high = closest.high[:last][::-1]
+    count = closest.count[:last][::-1]
     weights = closest.shares.weights(options.replicates, options.seed).astype(np.float64)
     whole = ((closest.attempts @ weights) * weights).sum(axis=0) / closest.ways
     rate, shape, scale = fits = np.empty((3, options.replicates))
@@ -176,7 +180,9 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
 
     def place(step: Any) -> np.ndarray:
         step = np.atleast_1d(step)
-        return u * np.exp(-step) if natural else u - (u - closest.distance[0]) * np.expm1(step)
+        if natural:
+            return u * np.exp(-step)
+        return u - (u - closest.distance[0]) * np.expm1(step)
 
     steps = np.linspace(0, 40 if natural else 8, 2001)
     found = model(place(steps))[2] <= np.log(target)
@@ -185,7 +191,9 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
         middle = (outside + inside) / 2
         within = model(place(middle))[2, 0] <= np.log(target)
         outside, inside = (outside, middle) if within else (middle, inside)
-    return place(inside) if found.any() else np.array([np.nan])
+    if found.any():
+        return place(inside)
+    return np.array([np.nan])
 
 
 @leaves_out_attacks
@@ -302,7 +310,8 @@ def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
     u = closest.up_to(TAILS[-1])[0]
     least = DEEPEST / max(closest.shares.independent, 1)
     (end,) = _loosest(model, closest, least, natural)
-    end = closest.distance[0] if np.isnan(end) else end
+    if np.isnan(end):
+        end = closest.distance[0]
     at = (np.geomspace if natural else np.linspace)(end, u, _POINTS)
     logs = model(at)
     _withhold(logs, at, closest, natural)
@@ -374,7 +383,9 @@ def blocks(found: Found) -> Iterator[Block]:
         if attrs["reason"]:
             yield Sentence(f"  No threshold: {attrs['reason']}.")
             continue
-        estimate = f"; the model's estimate is {far:.3g}" if far == far else ""
+        estimate = ""
+        if far == far:
+            estimate = f"; the model's estimate is {far:.3g}"
         yield Sentence(
             f"  Threshold {threshold_text(threshold)}: the upper limit of the FAR is "
             f"{high:.3g}{estimate}."

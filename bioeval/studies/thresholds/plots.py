@@ -102,12 +102,16 @@ class AssuredDisplay(_OverThresholds):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.threshold, self.far, self.far_high, self.frr = (
-            dataset[f"point_{name}"].values for name in ("threshold", "far", "far_high", "frr")
-        )
+        self.threshold = dataset[f"point_{'threshold'}"].values
+        self.far = dataset[f"point_{'far'}"].values
+        self.far_high = dataset[f"point_{'far_high'}"].values
+        self.frr = dataset[f"point_{'frr'}"].values
 
         reason = str(dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
-        self._why = "" if len(self.threshold) > 1 else reason
+        if len(self.threshold) > 1:
+            self._why = ""
+        else:
+            self._why = reason
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
@@ -118,22 +122,34 @@ class AssuredDisplay(_OverThresholds):
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
         over = ds.attrs.get("assured_over", "pairs of people")
-        ax.plot(self.threshold, self.far_high, color=far, linestyle="--", **given,
-                label=translate(f"FAR, upper limit at {confidence}"))  # fmt: skip
-        ax.plot(self.threshold, self.far, color=far, **given,
-                label=translate(f"FAR, mean over {over}"))  # fmt: skip
+        ax.plot(
+            self.threshold,
+            self.far_high,
+            color=far,
+            linestyle="--",
+            **given,
+            label=translate(f"FAR, upper limit at {confidence}"),
+        )
+        ax.plot(
+            self.threshold, self.far, color=far, **given, label=translate(f"FAR, mean over {over}")
+        )
         if np.isfinite(self.frr).any():
             ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
         ax.axhline(target, color=RULE, linewidth=1.0, zorder=1)
         ax.annotate(
-            translate(f"target {100 * target:g} %"), (similar, target), (4 - 8 * similar, 3),
-            xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            translate(f"target {100 * target:g} %"),
+            (similar, target),
+            (4 - 8 * similar, 3),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
             ha="right" if similar else "left",
-            fontsize=SMALL_SIZE, color=QUIET,
-        )  # fmt: skip
+            fontsize=SMALL_SIZE,
+            color=QUIET,
+        )
         for what, variable, line in (
-            ("assured", "assured_threshold", "-"), ("these data alone", "threshold", ":"),
-        ):  # fmt: skip
+            ("assured", "assured_threshold", "-"),
+            ("these data alone", "threshold", ":"),
+        ):
             at = float(ds[variable])
             if np.isfinite(at):
                 label = f"{what}: {threshold_text(at)}"
@@ -201,13 +217,17 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.threshold, self.far, self.far_low, self.far_high = (
-            dataset[f"model_{name}"].values for name in ("threshold", "far", "far_low", "far_high")
-        )
+        self.threshold = dataset[f"model_{'threshold'}"].values
+        self.far = dataset[f"model_{'far'}"].values
+        self.far_low = dataset[f"model_{'far_low'}"].values
+        self.far_high = dataset[f"model_{'far_high'}"].values
         self.measured = dataset["measured_far"].values
 
         reason = str(dataset.attrs["reason"]) or "the model has no FAR at any threshold"
-        self._why = "" if np.isfinite(self.far_high).any() else reason
+        if np.isfinite(self.far_high).any():
+            self._why = ""
+        else:
+            self._why = reason
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
@@ -218,16 +238,23 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         ax.plot(self.threshold, shown, color=TEXT, **given, label=translate("FAR, measured"))
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
-            ax.plot(self.threshold, self.far, color=colour, linestyle="--", **given,
-                    label=translate("FAR, model, not measured"))  # fmt: skip
+            ax.plot(
+                self.threshold,
+                self.far,
+                color=colour,
+                linestyle="--",
+                **given,
+                label=translate("FAR, model, not measured"),
+            )
             ax.fill_between(
                 self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
             )
             ax.plot(self.threshold, self.far_low, color=colour, linestyle=":", linewidth=1.0)
         else:
             limits, line = f"upper limit at {confidence}, model, not measured", "--"
-        ax.plot(self.threshold, self.far_high, color=colour, linestyle=line, linewidth=1.2,
-                label=limits)  # fmt: skip
+        ax.plot(
+            self.threshold, self.far_high, color=colour, linestyle=line, linewidth=1.2, label=limits
+        )
         for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
             if ds.sizes["threshold"] == 1 and np.isfinite(high):
                 label = f"{threshold_text(at)}: at most {percent(high)} by the model"
@@ -236,8 +263,12 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
             log_axis(ax, "y", *_rate_limits(positive, positive.max()))
-        self._labelled(threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
-                      "", translate.other("far"))  # fmt: skip
+        self._labelled(
+            threshold_label(ds.attrs["kind"]),
+            translate("False accept rate, FAR"),
+            "",
+            translate.other("far"),
+        )
         lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
         self._key_below()

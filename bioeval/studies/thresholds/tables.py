@@ -50,7 +50,9 @@ class StudyTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
-        sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+        sign = "<="
+        if larger_is_closer(attrs["kind"]):
+            sign = ">="
         lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
         yield grid((name, text) for name, text in lines if text)
         yield Text("")
@@ -60,12 +62,21 @@ class StudyTable:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
             yield Text("")
         accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
-        exact = f" (exactly {t!r})" if np.isfinite(t) and float(threshold_text(t)) != t else ""
+        exact = ""
+        if np.isfinite(t) and float(threshold_text(t)) != t:
+            exact = f" (exactly {t!r})"
         promised = str(attrs.get("assured_sentence", ""))
         reach = self._translate(str(attrs["out_of_reach"]))
-        prefix = "Provisional" if reach else "Given" if self._given else "Install"
+        if reach:
+            prefix = "Provisional"
+        elif self._given:
+            prefix = "Given"
+        else:
+            prefix = "Install"
         if promised:
-            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
+            prefix = "Without assurance"
+            if attrs["assured_reason"]:
+                prefix = "Without a promise"
         what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
@@ -114,9 +125,13 @@ class StudyTable:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
-            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
+            searches = "impostors"
+            if self._of_searches:
+                searches = f"searches by {_UNENROLLED}"
             over = attrs.get("assured_over", "pairs of people")
-            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+            sign = "<="
+            if larger_is_closer(attrs["kind"]):
+                sign = ">="
             on_these = (
                 f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
                 f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
@@ -140,7 +155,9 @@ class StudyTable:
     def _rates(self, width: int) -> tuple[Table, list[str]]:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
-        here = "these data" if self._given else "where chosen"
+        here = "where chosen"
+        if self._given:
+            here = "these data"
         every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
         if not self._by_subject:
             every.remove("by subject")
@@ -165,7 +182,9 @@ class StudyTable:
 
     def _interval(self, rate: str) -> str:
         ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
-        return " - ".join(map(mean_text, ends)) if np.isfinite(ends).all() else "-"
+        if np.isfinite(ends).all():
+            return " - ".join(map(mean_text, ends))
+        return "-"
 
     def _lines(self, narrow: bool) -> Iterator[Any]:
         study, v = self.study, self._v
@@ -240,7 +259,9 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
     if not people:
         said = "The rules assume independent pairs, and pairs that share people are not."
     elif pairs:
-        apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
+        apart = ""
+        if "disjoint_pairs" in v:
+            apart = f": these data have {v['disjoint_pairs']:,}"
         said = (
             "People are all compared with each other, and a pair of people counts once, "
             "however many templates it has. These are lower bounds: the rules assume "

@@ -303,16 +303,25 @@ def study_threshold(
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     options = FoldOptions(
-        task, rule, templates, fusion, rank_unit=rank_unit, impostors="unenrolled",
-        kind=scores.kind, on_all=True,
-    )  # fmt: skip
+        task,
+        rule,
+        templates,
+        fusion,
+        rank_unit=rank_unit,
+        impostors="unenrolled",
+        kind=scores.kind,
+        on_all=True,
+    )
     confidence = check_confidence(confidence)
     check_task(scores, options)
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     reader = BlockReader(scores)
     about = reader.about
-    count = _comparisons if task == "verification" else _searches
+    if task == "verification":
+        count = _comparisons
+    else:
+        count = _searches
     splitter = _splitter(scores, folds, repeats, random_state, task)
     counts = count(scores, reader, splitter, options, interval, progress)
     by_subject, remarks = counts.by_subject, counts.remarks
@@ -325,13 +334,23 @@ def study_threshold(
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
-    studied = f"{templates}-template" if task == "verification" else f"open set, {rank_unit} ranks"
+    if task == "verification":
+        studied = f"{templates}-template"
+    else:
+        studied = f"open set, {rank_unit} ranks"
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
     if assure is not None:
         assured = assured_threshold(
-            scores, rule.values[0], assure, assurance, interval=interval, shares=counts.shares,
-            templates=templates, fusion=fusion, new_gallery=new_gallery,
-        )  # fmt: skip
+            scores,
+            rule.values[0],
+            assure,
+            assurance,
+            interval=interval,
+            shares=counts.shares,
+            templates=templates,
+            fusion=fusion,
+            new_gallery=new_gallery,
+        )
         own, words = assured.described(
             scores.kind, rule.values[0], assure, variables["optimistic_frr"]
         )
@@ -345,17 +364,26 @@ def study_threshold(
             remarks += refused
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
-    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    attrs["divided"] = "subjects" if _by_people(scores) else "pairs"
+    if rule.name == "fixed":
+        attrs["chosen_on"] = "given"
+    else:
+        attrs["chosen_on"] = _ON_ALL
+    if _by_people(scores):
+        attrs["divided"] = "subjects"
+    else:
+        attrs["divided"] = "pairs"
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs["replicates"] = interval.replicates
-    attrs["rules_count"] = (
-        "impostor_pairs share subjects; only disjoint_pairs are independent"
-        if task == "verification"
-        else "searches, several per person; only unenrolled_people are independent"
-    )
-    bound = '; the column "by subject" has a bound' if by_subject else ""
+    if task == "verification":
+        attrs["rules_count"] = "impostor_pairs share subjects; only disjoint_pairs are independent"
+    else:
+        attrs["rules_count"] = (
+            "searches, several per person; only unenrolled_people are independent"
+        )
+    bound = ""
+    if by_subject:
+        bound = '; the column "by subject" has a bound'
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
     if not _by_people(scores):
         said.append(
@@ -429,9 +457,17 @@ def _comparisons(
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
         people["disjoint_pairs"] = disjoint
     return _Counts(
-        plan, folds, whole, by_subject, remarks, attempts // 2 if both_ways else attempts, people,
-        subjects, compared, sides=sides,
-    )  # fmt: skip
+        plan,
+        folds,
+        whole,
+        by_subject,
+        remarks,
+        attempts // 2 if both_ways else attempts,
+        people,
+        subjects,
+        compared,
+        sides=sides,
+    )
 
 
 def _searches(
@@ -454,9 +490,16 @@ def _searches(
         "unenrolled_people": unenrolled,
     }
     return _Counts(
-        plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
-        unenrolled, shares=searches.shares(),
-    )  # fmt: skip
+        plan,
+        searches.folds(plan),
+        whole,
+        by_subject,
+        [],
+        whole.test.impostor_attempts,
+        people,
+        unenrolled,
+        shares=searches.shares(),
+    )
 
 
 def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
@@ -614,7 +657,10 @@ def _needed(counts: _Counts, rule: Rule) -> Variables:
     for least in (RULE_OF_3, RULE_OF_30):
         wanted = least.attempts_for(rule.values[0])
         if counts.subjects:
-            found[f"subjects_for_{least}"] = people_with_pairs(wanted) if pairs else wanted
+            if pairs:
+                found[f"subjects_for_{least}"] = people_with_pairs(wanted)
+            else:
+                found[f"subjects_for_{least}"] = wanted
         if rule.name == "far":
             found[f"impostors_for_{least}"] = wanted
             found[f"more_for_{least}"] = max(0, wanted - there)
@@ -630,7 +676,8 @@ def _subjects(scores: Scores) -> int:
 
 def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     """Return in words by how much a FAR target was missed on new data."""
-    far, low = (float(found_new[f"far_{x}"]) for x in ("mean", "low"))
+    far = float(found_new[f"far_{'mean'}"])
+    low = float(found_new[f"far_{'low'}"])
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
@@ -638,7 +685,9 @@ def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     if not target:
         return f"{found}; the target was 0."
     times = far / target
-    within = ", but its interval contains the target" if low <= target else ""
+    within = ""
+    if low <= target:
+        within = ", but its interval contains the target"
     return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
 
 
@@ -661,7 +710,9 @@ def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
         elif rate == "far":
             needed = least.needed(target, counts.independent, counts.compared)
         said = said.format(f"{rate.upper()} {per_cent(target)}", needed) + f" (rule of {least})"
-        return (said, "") if least == RULE_OF_3 else ("", said)
+        if least == RULE_OF_3:
+            return (said, "")
+        return ("", said)
     return "", ""
 
 
@@ -700,7 +751,9 @@ def searches_of_people(scores: Scores) -> Scores:
     people = scores._probe_people >= 0
     if np.isin(codes_of(scores).probe, codes_of(scores).gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
-    return scores if people.all() else scores.select(probes=np.flatnonzero(people))
+    if people.all():
+        return scores
+    return scores.select(probes=np.flatnonzero(people))
 
 
 class Searches:

@@ -24,7 +24,9 @@ from bioeval.cli import (
 def _bins(text: str) -> int | str | list[str]:
     if text.isdecimal():
         return int(text)
-    return text.split(",") if "," in text else text
+    if "," in text:
+        return text.split(",")
+    return text
 
 
 BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
@@ -55,8 +57,11 @@ BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, o
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")
 @shared_options(
     interval="Add confidence intervals of FRR, DIR and CMS.  [none]",
-    terms=True, reading=True, workers=True, checkpoint=True,
-)  # fmt: skip
+    terms=True,
+    reading=True,
+    workers=True,
+    checkpoint=True,
+)
 def command(data: str, ages: Any, **options: Any) -> None:
     """Evaluate DATA over the time at which probes were seen.
 

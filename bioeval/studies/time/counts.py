@@ -86,7 +86,8 @@ def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
             f"{Argument('bins', unit)} needs dates, but times are numbers; give edges, or a number "
             "of bins"
         )
-    first, last = (x.astype(f"datetime64[{UNITS[unit]}]") for x in (known.min(), known.max()))
+    first = known.min().astype(f"datetime64[{UNITS[unit]}]")
+    last = known.max().astype(f"datetime64[{UNITS[unit]}]")
     if (last - first).astype(np.int64) >= MOST_BINS:
         raise DataError(f"{Argument('bins', unit)} makes more than {MOST_BINS:,} bins")
     return np.arange(first, last + 2).astype("datetime64[us]")
@@ -98,14 +99,19 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
     if known.dtype.kind == "M":
         # Of whole days, days.
         days = known.astype("datetime64[D]")
-        unit = "datetime64[D]" if (days == known).all() else "datetime64[us]"
-        start, stop = (int(x.astype(unit).astype(np.int64)) for x in (low, high))
+        unit = "datetime64[us]"
+        if (days == known).all():
+            unit = "datetime64[D]"
+        start = int(low.astype(unit).astype(np.int64))
+        stop = int(high.astype(unit).astype(np.int64))
         ends = [start + (stop + 1 - start) * k // number for k in range(number + 1)]
         return np.unique(np.array(ends)).view(unit).astype("datetime64[us]")
     last = np.nextafter(np.float64(high), np.inf)
     edges = np.linspace(float(low), float(high), number + 1)
     edges[-1] = last
-    return np.unique(edges) if low < high else np.array([float(low), last])
+    if low < high:
+        return np.unique(edges)
+    return np.array([float(low), last])
 
 
 def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
@@ -115,7 +121,10 @@ def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
     if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
-        kinds = ("dates", "numbers") if edges.dtype.kind == "M" else ("numbers", "dates")
+        if edges.dtype.kind == "M":
+            kinds = ("dates", "numbers")
+        else:
+            kinds = ("numbers", "dates")
         raise DataError(f"{name} has {kinds[0]}, but times are {kinds[1]}")
     return edges
 
@@ -145,7 +154,10 @@ class ProbeAttemptsJob:
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
-        self.counter = None if threshold is None else ThresholdCounter(np.array([threshold]))
+        if threshold is None:
+            self.counter = None
+        else:
+            self.counter = ThresholdCounter(np.array([threshold]))
         self.found: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
         self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
@@ -169,10 +181,14 @@ class ProbeAttemptsJob:
 
     def add(self, block: Block) -> None:
         """Add the attempts of a block of rows."""
-        block = block.fused(self.fusion) if self.multi else block
+        if self.multi:
+            block = block.fused(self.fusion)
         rows = block.values, block.mate_start, block.mate_stop
         value, row, position = gather(*rows, block.self_position)
-        column = position if self.multi else block.columns[0][position]
+        if self.multi:
+            column = position
+        else:
+            column = block.columns[0][position]
         self.found.append((value.astype(np.float64), row + block.low, column))
         if self.counter is not None:
             self.impostors[block.low : block.low + len(block.values)] = self.counter.by_row(*rows)
@@ -223,7 +239,9 @@ def attempts_over_time(
     `counting` holds the threshold of its rule, if it gives one, as a distance.
     """
     templates, fusion, rule = counting.templates, counting.fusion, counting.rule
-    given = rule.values[0] if rule.name == "fixed" else None
+    given = None
+    if rule.name == "fixed":
+        given = rule.values[0]
     job = ProbeAttemptsJob(reader, templates, fusion, given)
     jobs: list[Any] = [job]
     if counting.rank_unit is not None:
@@ -240,7 +258,9 @@ def attempts_over_time(
         )
         attempts = accepts + others
     values, row, column = (np.concatenate(x) for x in zip(*job.found, strict=True))
-    ranks = jobs[1].result() if len(jobs) > 1 else None
+    ranks = None
+    if len(jobs) > 1:
+        ranks = jobs[1].result()
     return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
 
 
@@ -264,7 +284,9 @@ def _by_rule(
     reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:
-        lacking = "genuine" if not whole.genuine_attempts else "impostor"
+        lacking = "impostor"
+        if not whole.genuine_attempts:
+            lacking = "genuine"
         raise ProtocolError(
             f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
             f"{lacking} attempt; give a number"

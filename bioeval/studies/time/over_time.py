@@ -143,7 +143,9 @@ def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> n
     inside = codes >= 0
     found = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
     whole = weights is None or weights.dtype.kind in "biu"
-    return found.astype(np.int64) if whole else found
+    if whole:
+        return found.astype(np.int64)
+    return found
 
 
 def over_time_dataset(
@@ -248,7 +250,10 @@ def ageing_dataset(
     inside = np.where(finite, codes, -1)
     number = by_bin(inside, count)
     mean = ratio(by_bin(inside, count, score), number)
-    away = np.where(finite, score - mean[inside], 0.0) if count else score
+    if count:
+        away = np.where(finite, score - mean[inside], 0.0)
+    else:
+        away = score
     spread = np.sqrt(ratio(by_bin(inside, count, away**2), number))
     variables: Variables = {
         **along(
@@ -398,7 +403,9 @@ def over_time(
     rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
-    unit = rank_unit if stated else None
+    unit = None
+    if stated:
+        unit = rank_unit
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
     found = attempts_over_time(reader, time.codes, len(time), counting, progress)
     times = view._enrolment_times
@@ -509,7 +516,10 @@ def ageing(
     everyone = np.zeros(view.shape[0], dtype=np.int64)
     found = attempts_over_time(reader, everyone, 1, counting, progress)
     age = given["seen_at"][found.row] - given["enrolled_at"][found.column]
-    age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
+    if age.dtype.kind == "m":
+        age = age / _DAY
+    else:
+        age = age.astype(np.float64)
     known = ~np.isnan(age)
     if not known.any():
         raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
@@ -525,7 +535,10 @@ def ageing(
     ds = ageing_dataset(found, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
+    if given["seen_at"].dtype.kind == "M":
+        said["age_unit"] = "days"
+    else:
+        said["age_unit"] = "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
     rejected = ~is_accepted(found.values, found.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
@@ -591,7 +604,11 @@ def _lines(
     # Around the means, so that no digit is lost; the slope is the same.
     middle = age[finite].mean(), score[finite].mean() if finite.any() else np.nan
     x, y = age[finite] - middle[0], score[finite] - middle[1]
-    n, sx, sy, sxx, sxy = (by_bin(who, people, w) for w in (np.ones(len(x)), x, y, x * x, x * y))
+    n = by_bin(who, people, np.ones(len(x)))
+    sx = by_bin(who, people, x)
+    sy = by_bin(who, people, y)
+    sxx = by_bin(who, people, x * x)
+    sxy = by_bin(who, people, x * y)
     count = np.maximum(n, 1)
     within = np.maximum(sxx - sx * sx / count, 0.0), sxy - sx * sy / count
     sums = linear_forms(np.stack([n, sx, sy, sxx, sxy, *within]), weights)
@@ -613,7 +630,9 @@ def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndar
 
 def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
     """Return the values of each bin, of each rank under its own name; dates are text."""
-    over = "time" if "time" in ds.dims else "age"
+    over = "age"
+    if "time" in ds.dims:
+        over = "time"
     found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
     for name, values in ds.data_vars.items():
         if values.dims == (over,) and name not in found:
@@ -641,9 +660,12 @@ def blocks(found: Found) -> Iterator[Block]:
 
 def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
-    title = "Ageing of templates" if ageing else "Rates over time"
+    title = "Rates over time"
+    if ageing:
+        title = "Ageing of templates"
     rule = f" ({attrs['threshold_rule']}, chosen on all data)"
-    rule = "" if attrs["chosen_on"] == "given" else rule
+    if attrs["chosen_on"] == "given":
+        rule = ""
     yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
     if said := excluded({"": attrs}):
         yield Sentence(f"excluded: {said}")
@@ -656,9 +678,14 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     starts = [next(iter(row.values())) for row in rows(ds)]
     dates = any(isinstance(x, str) for x in starts)
     table = {"from": starts if dates else in_one_precision(starts, 6)}
-    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
+    if ageing:
+        counts = {}
+    else:
+        counts = {"probes": "probes", "gallery_subjects": "enrolled"}
     for name, head in {**counts, "genuine_attempts": "genuine"}.items():
-        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
+        digits = ",.1f"
+        if ds[name].dtype.kind == "i":
+            digits = ","
         table[head] = [number(x, digits) for x in ds[name].values.tolist()]
     for name in ("mean", "sd") if ageing else ():
         table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
@@ -676,11 +703,15 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     yield Table([*table], [*zip(*table.values(), strict=True)])
     yield Sentence()
     if ageing:
-        unit = "day" if attrs["age_unit"] == "days" else "unit of age"
+        unit = "unit of age"
+        if attrs["age_unit"] == "days":
+            unit = "day"
         people = counted(int(ds["subjects"]), "subjects")
         yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
         for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
-            value, low, high = (float(ds[f"{name}{end}"]) for end in ("", "_low", "_high"))
+            value = float(ds[f"{name}{''}"])
+            low = float(ds[f"{name}{'_low'}"])
+            high = float(ds[f"{name}{'_high'}"])
             yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
     else:
         yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")

@@ -44,7 +44,10 @@ class _Panels(OneResultDisplay):
         super().__init__(dataset)
         edges = np.append(dataset[self._over].values, dataset[f"{self._over}_end"].values[-1:])
         self.dated = edges.dtype.kind == "M"
-        self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
+        if self.dated:
+            self.edges = date2num(edges)
+        else:
+            self.edges = edges.astype(np.float64)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
         self._axes(ax, (_WIDE, _AROUND + panels * _PANEL))
@@ -97,7 +100,9 @@ class _Panels(OneResultDisplay):
     def _threshold(self) -> str:
         """Return the threshold in words."""
         value, attrs = float(self._dataset["threshold"]), self._dataset.attrs
-        where = "" if attrs["chosen_on"] == "given" else f" ({attrs['threshold_rule']}, all data)"
+        where = ""
+        if attrs["chosen_on"] != "given":
+            where = f" ({attrs['threshold_rule']}, all data)"
         return f"threshold {value:.6g}{where}"
 
 
@@ -132,7 +137,8 @@ class OverTimeDisplay(_Panels):
         last.set_ylim(bottom=0)
         self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
         probes = counted(int(ds["probes"].sum()), "probes")
-        genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
+        genuine = int(ds[f"{'genuine'}_attempts"].sum())
+        impostor = int(ds[f"{'impostor'}_attempts"].sum())
         lines = [
             f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
             self._threshold(),
@@ -184,15 +190,21 @@ class AgeingDisplay(_Panels):
         if defined:
             label = translate("False reject rate, FRR")
             self._rate(below, "frr", label, HUES["frr"], style)
-        unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
+        unit = ""
+        if ds.attrs["age_unit"] == "days":
+            unit = " (days)"
         self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
-        low, high, within = (float(ds[f"slope_{x}"]) for x in ("low", "high", "within"))
+        low = float(ds[f"slope_{'low'}"])
+        high = float(ds[f"slope_{'high'}"])
+        within = float(ds[f"slope_{'within'}"])
         lines = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
         ]
-        above_it = "above: " if defined else ""
+        above_it = ""
+        if defined:
+            above_it = "above: "
         lines.append(f"{above_it}mean, with a band of one standard deviation")
         self._title("Ageing of templates", name, lines, " of FRR")
         return self

@@ -92,7 +92,8 @@ def check_tracks(
     boxes = [
         sum(len(side) for side in sides) for sides in zip(*(_sides(x) for x in scenes), strict=True)
     ]
-    targets, identities = (sum(len(np.unique(_sides(x)[k].code)) for x in scenes) for k in (0, 1))
+    targets = sum(len(np.unique(_sides(x)[0].code)) for x in scenes)
+    identities = sum(len(np.unique(_sides(x)[1].code)) for x in scenes)
     data = (
         f"{counted(targets, 'targets')}, {counted(boxes[0], 'boxes')}; "
         f"{counted(identities, 'identities')}, {counted(boxes[1], 'boxes')} of the result"
@@ -100,9 +101,13 @@ def check_tracks(
     if len(scenes) > 1:
         data += f"; {len(scenes)} sequences"
     findings = [
-        _sequences(len(scenes), notes), _boxes(looks), _frames(looks), _identities(looks),
-        _tracks(looks, targets), _duplicates(scenes),
-    ]  # fmt: skip
+        _sequences(len(scenes), notes),
+        _boxes(looks),
+        _frames(looks),
+        _identities(looks),
+        _tracks(looks, targets),
+        _duplicates(scenes),
+    ]
     return DataCheck(data, "tracking", tuple(findings))
 
 
@@ -190,15 +195,17 @@ class _Look:
         if (corners[:, 2:] > 0).mean() > MOST:
             corners[:, 2:] = np.maximum(corners[:, 2:], 0)
             yield self._read(
-                corners, "right and bottom instead of width and height",
+                corners,
+                "right and bottom instead of width and height",
                 "write width and height: right - left and bottom - top",
-            )  # fmt: skip
+            )
         centres = box.copy()
         centres[:, :2] -= box[:, 2:] / 2
         yield self._read(
-            centres, "centres instead of left and top",
+            centres,
+            "centres instead of left and top",
             "write left and top: the centre less half of width and height",
-        )  # fmt: skip
+        )
         wide, high = (
             np.quantile(self.truth.box[:, k] + self.truth.box[:, k + 2], _EXTENT)
             / max(np.quantile(box[:, k] + box[:, k + 2], _EXTENT), np.finfo(float).tiny)
@@ -207,9 +214,10 @@ class _Look:
         if wide > 0 and high > 0 and max(abs(np.log([wide, high]))) > _SAME:
             scaled = box * np.array([wide, high, wide, high])
             yield self._read(
-                scaled, "boxes of another scale",
+                scaled,
+                "boxes of another scale",
                 f"multiply left and width by {wide:.4g}, top and height by {high:.4g}",
-            )  # fmt: skip
+            )
 
     def _read(self, box: np.ndarray, words: str, remedy: str) -> _Reading:
         changed = Boxes(self.result.code, self.result.frame, np.ascontiguousarray(box))
@@ -236,7 +244,9 @@ class _Look:
 
 def _rates(best: np.ndarray, iou: float) -> tuple[float, float]:
     """Return the proportion of boxes found, and the mean of the largest overlaps."""
-    return (float((best >= iou).mean()), float(best.mean())) if len(best) else (0.0, 0.0)
+    if len(best):
+        return (float((best >= iou).mean()), float(best.mean()))
+    return (0.0, 0.0)
 
 
 def _sequences(number: int, notes: Sequence[str]) -> Finding:
@@ -260,18 +270,25 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
         look, best = wrong[0]
         rate = percent(best.found, "fine")
         return Finding(
-            "boxes", "error", f"{said}; read as {best.words}, {rate} have",
-            len(wrong), listed([x for one, _ in wrong for x in one.of(["all boxes"])]), best.remedy,
-        )  # fmt: skip
+            "boxes",
+            "error",
+            f"{said}; read as {best.words}, {rate} have",
+            len(wrong),
+            listed([x for one, _ in wrong for x in one.of(["all boxes"])]),
+            best.remedy,
+        )
     if not any(len(x.result) for x in looks):
         remedy = "check whether the tracker wrote its file"
         return Finding("boxes", "error", "the result has no box", 1, "", remedy)
     if not found:
         return Finding(
-            "boxes", "error", f"no box of the result has {least} with a box of a target",
-            sum(len(x.result) for x in looks), "",
+            "boxes",
+            "error",
+            f"no box of the result has {least} with a box of a target",
+            sum(len(x.result) for x in looks),
+            "",
             "check whether both sides have the same video, image size and columns",
-        )  # fmt: skip
+        )
     return Finding("boxes", "ok", said)
 
 
@@ -281,31 +298,38 @@ def _frames(looks: Sequence[_Look]) -> Finding:
     places: list[str] = []
     unlabelled = _unlabelled_frames(looks)
     for look in looks:
-        with_targets, with_result = (np.unique(x.frame) for x in (look.truth, look.result))
+        with_targets = np.unique(look.truth.frame)
+        with_result = np.unique(look.result.frame)
         missing = np.setdiff1d(with_targets, with_result)
         there, lacking = there + len(with_targets), lacking + len(missing)
         places += look.of(look.scene.number[missing][:3].tolist())
         shift, found, overlap = look.shift or (0, 0.0, 0.0)
         if overlap >= look.overlap + CLOSER and found >= look.found:
-            severity = "error" if found >= look.found + GAIN else "warning"
+            severity = "warning"
+            if found >= look.found + GAIN:
+                severity = "error"
             return Finding(
-                "frames", severity,
+                "frames",
+                severity,
                 f"with {shift:+d} added to the frames of the result the mean overlap is "
                 f"{overlap:.3f} instead of {look.overlap:.3f}",
-                1, listed(look.of(["all frames"])),
+                1,
+                listed(look.of(["all frames"])),
                 f"add {shift:+d} to the frames of the result: frames are numbered from 1",
-            )  # fmt: skip
+            )
     if not lacking:
         return unlabelled or Finding(
             "frames", "ok", f"all {there:,} frames with targets have a box of the result"
         )
     share = lacking / there
     return Finding(
-        "frames", "error" if share >= MOST else "warning" if share > SOME else "note",
+        "frames",
+        "error" if share >= MOST else "warning" if share > SOME else "note",
         f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
-        lacking, f"frame {listed(places)}",
+        lacking,
+        f"frame {listed(places)}",
         "run the tracker on every frame, or take the ground truth of the frames that it saw",
-    )  # fmt: skip
+    )
 
 
 def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
@@ -318,19 +342,23 @@ def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
     for look in looks:
         boxes = np.bincount(look.result.frame, minlength=len(look.scene.number))
         labelled = np.isin(np.arange(len(boxes)), look.scene.truth.frame)
-        usual = np.median(boxes[labelled]) if labelled.any() else 0.0
+        usual = 0.0
+        if labelled.any():
+            usual = np.median(boxes[labelled])
         full = ~labelled & (boxes >= max(usual / 2, 1))
         frames += int((boxes > 0).sum())
         places += look.of(look.scene.number[full].tolist())
     if len(places) <= SOME * frames:
         return None
     return Finding(
-        "frames", "error" if len(places) >= MOST * frames else "warning",
+        "frames",
+        "error" if len(places) >= MOST * frames else "warning",
         f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
         "others, and no ground truth: all of these count as false positives",
-        len(places), f"frame {listed(places)}",
+        len(places),
+        f"frame {listed(places)}",
         "if these frames were not labelled, leave them out of the result",
-    )  # fmt: skip
+    )
 
 
 def _identities(looks: Sequence[_Look]) -> Finding:
@@ -347,9 +375,16 @@ def _identities(looks: Sequence[_Look]) -> Finding:
         unmet = np.setdiff1d(there, look.met)
         lost += len(unmet)
         beside += look.beside(apart, unmet)
-    also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped" if lost else ""
+    also = ""
+    if lost:
+        also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped"
     if not strangers:
-        severity = "warning" if lost > SOME * targets else "note" if lost else "ok"
+        if lost > SOME * targets:
+            severity = "warning"
+        elif lost:
+            severity = "note"
+        else:
+            severity = "ok"
         message = f"every identity overlaps a target{also}"
         return Finding("identities", severity, message, lost)
     share = len(strangers) / number
@@ -367,9 +402,13 @@ def _identities(looks: Sequence[_Look]) -> Finding:
             "inspect their boxes: they may be of another place or scale than those of the others"
         )
     return Finding(
-        "identities", "error" if share == 1 else "warning" if share > SOME or beside else "note",
-        message, len(strangers), f"identity {listed(strangers)}", remedy,
-    )  # fmt: skip
+        "identities",
+        "error" if share == 1 else "warning" if share > SOME or beside else "note",
+        message,
+        len(strangers),
+        f"identity {listed(strangers)}",
+        remedy,
+    )
 
 
 def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
@@ -385,15 +424,23 @@ def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
     long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in looks)
     if long and lengths.max() == 1 and len(lengths) > 1:
         return Finding(
-            "tracks", "error", f"{said}: every id is used once", len(lengths), "",
+            "tracks",
+            "error",
+            f"{said}: every id is used once",
+            len(lengths),
+            "",
             "write the id of the track, not that of the detection",
-        )  # fmt: skip
+        )
     if len(lengths) > MANY * max(targets, 1):
         return Finding(
-            "tracks", "warning", said, len(lengths), "",
+            "tracks",
+            "warning",
+            said,
+            len(lengths),
+            "",
             "HOTA and IDF1 will be low: the tracker begins a new track too often, or its ids start "
             "anew in parts of the video",
-        )  # fmt: skip
+        )
     return Finding("tracks", "ok", said)
 
 
@@ -412,7 +459,10 @@ def _duplicates(scenes: Sequence[Scene]) -> Finding:
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")
     return Finding(
-        "duplicates", "error", f"{counted(again, 'boxes')} of the result have an id that another "
-        "box of their frame has",
-        again, listed(places), "give every track in a frame a different id",
-    )  # fmt: skip
+        "duplicates",
+        "error",
+        f"{counted(again, 'boxes')} of the result have an id that another box of their frame has",
+        again,
+        listed(places),
+        "give every track in a frame a different id",
+    )

@@ -137,11 +137,13 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             "spell": "segments.csv",
         }
         run.save(
-            _document(dataset, truth, result), dataset, TrackingTable(dataset, True),
+            _document(dataset, truth, result),
+            dataset,
+            TrackingTable(dataset, True),
             shown=TrackingTable(dataset, targets),
             csv={files[dim]: _columns(dataset, dim) for dim in files if dim in dataset.dims},
             drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
-        )  # fmt: skip
+        )
 
 
 def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
@@ -175,7 +177,10 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
 
 def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list[Any]]:
     """Return the variables along a dimension, by the short names of their rates."""
-    labels = {dim: dataset[dim]} if dim in dataset.coords else {}
+    if dim in dataset.coords:
+        labels = {dim: dataset[dim]}
+    else:
+        labels = {}
     over = {str(k): v for k, v in dataset.data_vars.items() if v.dims == (dim,)}
     return {
         name.removeprefix("sequence_").removesuffix("_by_threshold"): values.values.tolist()
@@ -199,7 +204,10 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     save(display, folder / "hota.png")
     plt.close(display.figure_)
     drawn: set[str] = set()
-    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
+    if "sequence" in dataset:
+        sequences = dataset["sequence"].values.tolist()
+    else:
+        sequences = [None]
     for sequence in sequences:
         cameras: list[str | None] = [*cameras_of(dataset, sequence)]
         for camera in cameras or [None]:

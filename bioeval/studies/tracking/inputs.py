@@ -245,8 +245,13 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     kept = [i for i, line in enumerate(lines) if (word := line.lstrip()) and word[0] != "#"]
     if not kept and not any("#" in line for line in lines):
         raise DataError(f"{path}: holds nothing but blank lines; expected a box in each line")
-    delimiter = "," if any("," in lines[i] for i in kept[:1]) else None
-    words = lines[kept[0]].split(delimiter) if kept else []
+    delimiter = None
+    if any("," in lines[i] for i in kept[:1]):
+        delimiter = ","
+    if kept:
+        words = lines[kept[0]].split(delimiter)
+    else:
+        words = []
     read = columns_read(columns, len(words) if kept else least_width(columns))
     names = [name for name in read if name != "camera"]
     rows = [lines[i] for i in kept]
@@ -281,7 +286,9 @@ def _fault(
 ) -> DataError:
     """Return the error for the first malformed row."""
     least = least_width(columns)
-    separator = "commas" if delimiter else "blanks"
+    separator = "blanks"
+    if delimiter:
+        separator = "commas"
     for row, line in zip(rows, lines, strict=True):
         where = f"{path}: line {line}"
         words = row.split(delimiter)
@@ -395,7 +402,10 @@ def read_pairs(
         )
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
-    notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
+    if extra:
+        notes = [f"skipped (no ground truth): {_some(extra)}"]
+    else:
+        notes = []
     if "" not in truths:
         _check_names(frames, truths, parts)
     if "" not in truths and parts == "cameras":
@@ -430,10 +440,8 @@ def _one_scene(
         raise DataError(
             f"{Argument('frames')} has nothing for {lacking}; expected a number for each camera"
         )
-    truth, result = (
-        joined({name: side[name].rows(read) for name in names})
-        for side, read in ((truths, columns), (results, _of_result(columns)))
-    )
+    truth = joined({name: truths[name].rows(columns) for name in names})
+    result = joined({name: results[name].rows(_of_result(columns)) for name in names})
     return Pair("", truth, result, lengths or None, known[names[0]][1])
 
 
@@ -454,7 +462,9 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
         return found
     if isinstance(value, str | os.PathLike):
         path = require_path(what, value)
-        return _folder(path) if path.is_dir() else {"": _Source(path, what)}
+        if path.is_dir():
+            return _folder(path)
+        return {"": _Source(path, what)}
     return {"": _Source(value, what)}
 
 
@@ -501,7 +511,9 @@ def _sequence(folder: Path) -> _Source | None:
         file = folder / "gt" / f"gt{ending}"
         if file.is_file():
             ini = folder / "seqinfo.ini"
-            length = sequence_length(ini) if ini.is_file() else None
+            length = None
+            if ini.is_file():
+                length = sequence_length(ini)
             return _Source(file, str(file), length, f"in {ini}")
     return None
 
@@ -511,7 +523,9 @@ def _require_all(
 ) -> None:
     lacking = sorted(set(truths) - set(results))
     if lacking:
-        place = str(given) if isinstance(given, str | os.PathLike) else "result"
+        place = "result"
+        if isinstance(given, str | os.PathLike):
+            place = str(given)
         one = {"sequences": "sequence", "cameras": "camera"}[parts]
         raise DataError(
             f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
@@ -547,7 +561,9 @@ def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    more = ""
+    if len(names) > _LISTED:
+        more = f" and {len(names) - _LISTED} more"
     return ", ".join(names[:_LISTED]) + more
 
 

@@ -126,7 +126,9 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str
         ]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]
-    of = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
+    of = ""
+    if rows.camera[row]:
+        of = f" of camera {rows.camera[row]}"
     raise DataError(
         f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{of} "
         f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
@@ -252,12 +254,22 @@ def match(
     """
     frames = len(serial)
     begin = truth.starts(frames)
-    targets = int(truth.code.max()) + 1 if len(truth) else 0
+    targets = 0
+    if len(truth):
+        targets = int(truth.code.max()) + 1
     most = int(np.diff(overlaps.start[begin]).max(initial=0))
-    memory = 0 if not keep else _EVER if pairing == "last-known" else 1
+    if not keep:
+        memory = 0
+    elif pairing == "last-known":
+        memory = _EVER
+    else:
+        memory = 1
     most_first = pairing == "last-known"
     # One pair more outweighs every overlap.
-    weight = overlaps.iou + 2 if most_first else overlaps.iou
+    if most_first:
+        weight = overlaps.iou + 2
+    else:
+        weight = overlaps.iou
     frame_data = Frames(
         serial, begin, truth.code, result.code, overlaps.start, overlaps.row, weight
     )

@@ -76,7 +76,10 @@ class TimelineDisplay(Display):
             raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
-        sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
+        if "sequence" in dataset:
+            sequences = dataset["sequence"].values.tolist()
+        else:
+            sequences = []
         if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
         chosen = np.isin(who, targets)
@@ -85,11 +88,14 @@ class TimelineDisplay(Display):
         over = [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
-        first, last, identity = (
-            dataset[name].values[chosen] for name in ("first_frame", "last_frame", "spell_identity")
-        )
+        first = dataset["first_frame"].values[chosen]
+        last = dataset["last_frame"].values[chosen]
+        identity = dataset["spell_identity"].values[chosen]
         names = [as_plot_text(str(t).rpartition("/")[2]) for t in targets.tolist()]
-        titles = [as_plot_text(", ".join(over))] if over else []
+        if over:
+            titles = [as_plot_text(", ".join(over))]
+        else:
+            titles = []
         return cls(names, row, first, last, identity, titles)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -136,7 +142,9 @@ class TimelineDisplay(Display):
 
     def _name(self, value: float, _: Any) -> str:
         place = round(value)
-        return self.targets[place] if 0 <= place < len(self.targets) else ""
+        if 0 <= place < len(self.targets):
+            return self.targets[place]
+        return ""
 
     def _key(self) -> str:
         count = len(self.switches)
@@ -250,7 +258,9 @@ _MEASURES = {"HOTA": "hota", "DetA": "deta", "AssA": "assa"}
 
 def _matched(system: System, x: str, y: str, name: str) -> Curve:
     curve = curve_of(system, x, y, name)
-    return replace(curve, why_not="nothing is matched") if curve.why_not else curve
+    if curve.why_not:
+        return replace(curve, why_not="nothing is matched")
+    return curve
 
 
 def _with_mean(curve: Curve, _: bool = False) -> str:
@@ -268,20 +278,29 @@ def _of_boxes(systems: Sequence[System]) -> list[str]:
             for who, boxes in (("targets", "truth_boxes"), ("identities", "result_boxes"))
         )
         said.append(f"{truth} against {result}" if len(systems) == 1 else truth)
-    return said[:1] if len(set(said)) == 1 else []
+    if len(set(said)) == 1:
+        return said[:1]
+    return []
 
 
 class HotaDisplay(CurvesDisplay):
     """HOTA curves; ``x`` is the localisation threshold and ``y`` is HOTA, DetA or AssA."""
 
     spec = CurveSpec(
-        "hota", "HOTA", "localisation_threshold",
+        "hota",
+        "HOTA",
+        "localisation_threshold",
         {f"{name}_by_threshold": measure for measure, name in _MEASURES.items()},
-        "Localisation threshold α: smallest overlap of a match", "HOTA, DetA, AssA",
+        "Localisation threshold α: smallest overlap of a match",
+        "HOTA, DetA, AssA",
         details=lambda _: ["per cent: means over the thresholds"],
-        over=_of_boxes, curve=_matched, text=_with_mean, once=_with_mean,
-        limits=lambda _: {"xlim": (0, 1), "ylim": (-0.015, 1.015)}, at=0.3,
-    )  # fmt: skip
+        over=_of_boxes,
+        curve=_matched,
+        text=_with_mean,
+        once=_with_mean,
+        limits=lambda _: {"xlim": (0, 1), "ylim": (-0.015, 1.015)},
+        at=0.3,
+    )
 
 
 def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:

@@ -57,9 +57,10 @@ class TrackingTable:
     def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
         self._targets = targets
-        self.sequences = (
-            [str(name) for name in dataset["sequence"].values] if "sequence" in dataset else []
-        )
+        if "sequence" in dataset:
+            self.sequences = [str(name) for name in dataset["sequence"].values]
+        else:
+            self.sequences = []
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def fits(table: Table) -> bool:
@@ -92,7 +93,9 @@ class TrackingTable:
         targets = counted(int(ds["targets"]), "targets")
         yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
         count = int(ds["identities"])
-        identities = "1 identity" if count == 1 else f"{count:,} identities"
+        identities = "1 identity"
+        if count != 1:
+            identities = f"{count:,} identities"
         yield "Result", f"{identities}, boxes: {int(ds['result_boxes']):,}"
         if int(attrs["cameras"]) > 1:
             yield "Cameras", f"{attrs['cameras']} with common identities"
@@ -139,4 +142,6 @@ def _cell(name: str, value: Any) -> str:
         return NOT_DEFINED
     if isinstance(value, int | np.integer):
         return f"{value:,}"
-    return f"{value:.3f}" if name in _PER_FRAME else f"{100 * value:.1f} %"
+    if name in _PER_FRAME:
+        return f"{value:.3f}"
+    return f"{100 * value:.1f} %"

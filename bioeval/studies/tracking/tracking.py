@@ -233,7 +233,10 @@ def _targets(
 def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
     """Classify targets by coverage, in integers: exactly 80 % does not depend on rounding."""
     a, b = _TRACKED
-    tracked = hits * b >= present * a if mostly_tracked == "at-least" else hits * b > present * a
+    if mostly_tracked == "at-least":
+        tracked = hits * b >= present * a
+    else:
+        tracked = hits * b > present * a
     c, d = _LOST
     return np.array(STATES, dtype=str)[np.where(hits * d < present * c, 0, np.where(tracked, 2, 1))]
 
@@ -257,7 +260,10 @@ def _segments(
         | (number[1:] != number[:-1] + 1)
     )
     first = np.flatnonzero(new)
-    last = np.append(first[1:], len(order)) - 1 if len(first) else first
+    if len(first):
+        last = np.append(first[1:], len(order)) - 1
+    else:
+        last = first
     return {
         "spell_target": scene.target_ids[target[first]],
         "spell_identity": identity[first],
@@ -466,7 +472,9 @@ def _of_all(
     unknown = [scene for scene in scenes if scene.frames_from == "rows"]
     if unknown:
         some = f" of {len(unknown)} of {len(scenes)} sequences"
-        of = "" if len(unknown) == len(scenes) else some
+        of = ""
+        if len(unknown) != len(scenes):
+            of = some
         notes.append(
             f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
         )

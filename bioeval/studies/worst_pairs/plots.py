@@ -91,8 +91,12 @@ class WorstPairsDisplay(Display):
         image_folder: str | os.PathLike[str] | None = ".",
     ) -> Self:
         """Take the pairs of a result, a tree, or a mapping of name to either."""
-        column = "" if images is None else require_text("images", images)
-        folder = None if image_folder is None else require_path("image_folder", image_folder)
+        column = ""
+        if images is not None:
+            column = require_text("images", images)
+        folder = None
+        if image_folder is not None:
+            folder = require_path("image_folder", image_folder)
         source = Images(column, folder)
         return cls(pick(data, "worst_pairs"), pairs, source)
 
@@ -148,7 +152,9 @@ class WorstPairsDisplay(Display):
     def _aspect(self) -> float:
         """Return the height of most pictures, by their width."""
         found = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
-        return float(np.clip(np.median(found), 0.4, 2.0)) if found else 1.0
+        if found:
+            return float(np.clip(np.median(found), 0.4, 2.0))
+        return 1.0
 
     def _extreme(self, system: str, row: str) -> str:
         kind = next(str(x.dataset.attrs["kind"]) for x in self.systems if x.name == system)
@@ -225,7 +231,9 @@ class WorstPairsDisplay(Display):
 
 
 def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 1]}…"
 
 
 def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:

@@ -78,7 +78,8 @@ def _table(pairs: xr.Dataset) -> Table:
 def _suspects(pairs: xr.Dataset) -> Table:
     table = _listing(("row",), ("label", "nearest label"))
     for one in _rows(pairs, "suspect"):
-        label, nearest = (str(one[name]) for name in ("suspect_labels", "nearest_labels"))
+        label = str(one["suspect_labels"])
+        nearest = str(one["nearest_labels"])
         own = _template({**one, "suspect_label": label}, "suspect")
         table.add_row(str(one["suspect_templates"]), Text(own), Text(printable(nearest)))
     return table

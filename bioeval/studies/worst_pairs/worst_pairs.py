@@ -84,7 +84,9 @@ class LeastCells:
     @property
     def limit(self) -> float:
         """The largest value that a cell of a later row may have to be included."""
-        return np.inf if len(self.value) < self.most else np.nextafter(self.value[-1], -np.inf)
+        if len(self.value) < self.most:
+            return np.inf
+        return np.nextafter(self.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
         """Add some cells, without NaN."""
@@ -126,7 +128,10 @@ def worst_cells(
     with threads_for(scores):
         for block in reader.blocks(progress):
             block_medians(block, medians)
-            rows = block if fusion is None else block.fused(fusion)
+            if fusion is None:
+                rows = block
+            else:
+                rows = block.fused(fusion)
             _add_impostors(impostor, rows)
             _add_genuine(genuine, rows)
     if mirrored:
@@ -256,7 +261,9 @@ def worst_pairs(
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
     mirrored = templates == "single" and bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
-    fused = fusion if templates == "multi" else None
+    fused = None
+    if templates == "multi":
+        fused = fusion
     impostor, genuine = worst_cells(reader, n, fused, mirrored, medians, progress)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
@@ -321,7 +328,8 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     """Whether two subjects fulfil the rule of label errors."""
     codes = codes_of(scores)
-    probes, gallery = (np.flatnonzero(np.isin(x, subjects)) for x in (codes.probe, codes.gallery))
+    probes = np.flatnonzero(np.isin(codes.probe, subjects))
+    gallery = np.flatnonzero(np.isin(codes.gallery, subjects))
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
     row, position = own_cells(block)

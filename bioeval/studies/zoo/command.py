@@ -36,8 +36,12 @@ from bioeval.cli import (
 )
 @shared_options(
     seed="Random seed of the halves and permutations.",
-    name=True, terms=True, reading=True, workers=True, checkpoint=True,
-)  # fmt: skip
+    name=True,
+    terms=True,
+    reading=True,
+    workers=True,
+    checkpoint=True,
+)
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 

@@ -84,7 +84,8 @@ class Halves:
 
 def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return codes of the units that are never divided: sessions, or templates."""
-    probe, gallery = (meta.get("session") for meta in (scores.probe_meta, scores.gallery_meta))
+    probe = scores.probe_meta.get("session")
+    gallery = scores.gallery_meta.get("session")
     if probe is not None and gallery is not None:
         codes = Codes(probe, gallery, "session")
         return codes.probe, codes.gallery
@@ -94,7 +95,9 @@ def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     assert own is not None
     sessions = Codes(own, own, "session").probe
     ids = ids + sessions.max(initial=-1) + 1  # a session of one side is no template of the other
-    return (sessions, ids) if gallery is None else (ids, sessions)
+    if gallery is None:
+        return (sessions, ids)
+    return (ids, sessions)
 
 
 # Columns whose sums one thread takes together, about.
@@ -241,7 +244,10 @@ class SubjectWork(InBlocks):
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
-            found = merged(found, chunk) if found else chunk
+            if found:
+                found = merged(found, chunk)
+            else:
+                found = chunk
             reporter(progress)(last, self.scores.shape[0])
         return found
 
@@ -262,7 +268,10 @@ class SubjectWork(InBlocks):
     def tally(self, counts: dict[str, Any]) -> SubjectTally:
         """Return the tally from the counts of all rows."""
         single = _Sums(self.single, counts["single"])
-        fused = single if self.fused is None else _Sums(self.fused, counts["fused"])
+        if self.fused is None:
+            fused = single
+        else:
+            fused = _Sums(self.fused, counts["fused"])
         pairs, people, columns = single.genuine(), len(self.names), self.column
         value, row, _ = pairs if self.fusion is None else fused.genuine()
         if self.fusion is not None:
@@ -359,11 +368,16 @@ class _Chunk:
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
         sums, counts = np.empty((pieces, b, 2)), np.zeros((pieces, b, 4), dtype=np.int64)
         kernel.sum_scores(
-            block.values, np.ascontiguousarray(self.impostors.own[:, rows]),
-            np.ascontiguousarray(self.impostors.rows[:, rows]), self.impostors.weights,
-            rounded_down(np.array([self.threshold]), dtype)[0], sums, counts,
-            self.column_sums, self.column_counts,
-        )  # fmt: skip
+            block.values,
+            np.ascontiguousarray(self.impostors.own[:, rows]),
+            np.ascontiguousarray(self.impostors.rows[:, rows]),
+            self.impostors.weights,
+            rounded_down(np.array([self.threshold]), dtype)[0],
+            sums,
+            counts,
+            self.column_sums,
+            self.column_counts,
+        )
         self.rows.append((reduce(np.add, sums), counts.sum(axis=0)))
 
     def counts(self) -> dict[str, Any]:
@@ -458,8 +472,7 @@ def _summed(
 ) -> BySubject:
     """Return listed attempts by subject, added in increasing order."""
     finite = np.isfinite(value)
-    attempts, known, within = (
-        np.bincount(x, minlength=people)
-        for x in (who, who[finite], who[is_accepted(value, threshold)])
-    )
+    attempts = np.bincount(who, minlength=people)
+    known = np.bincount(who[finite], minlength=people)
+    within = np.bincount(who[is_accepted(value, threshold)], minlength=people)
     return BySubject(attempts, known, within, _sum(value[finite], who[finite], people))

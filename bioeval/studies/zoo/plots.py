@@ -70,7 +70,10 @@ class ZooDisplay(Display):
         order = np.argsort(-share, kind="stable")
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
         self.worst = [int(i) for i in order if there[i] and share[i] > 0][:worst]
-        self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
+        if larger_is_closer(str(ds.attrs["kind"])):
+            self.better = 1
+        else:
+            self.better = -1
         best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
         self.limits = np.array(
             [
@@ -92,7 +95,9 @@ class ZooDisplay(Display):
         kind = str(ds.attrs["kind"])
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        size = 24 if there.sum() <= _MANY else 9
+        size = 9
+        if there.sum() <= _MANY:
+            size = 24
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             of = there & (self.animals == animal)
             colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
@@ -112,13 +117,18 @@ class ZooDisplay(Display):
             self._name_corner(animal, f"{animal}s {counts[animal]}", colour_of(number))
         self._name_worst(ax)
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
-        said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
-                f"{100 * float(ds.attrs['quantile']):g} % on each axis"]  # fmt: skip
+        said = [
+            f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
+            f"{100 * float(ds.attrs['quantile']):g} % on each axis"
+        ]
         if self.worst:
             said.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
         if not there.any():
             self._empty("No subject has both genuine and impostor attempts")
-        called = name if name is not None else self.system.name
+        if name is not None:
+            called = name
+        else:
+            called = self.system.name
         self._titled("Zoo" if called else "Zoo of subjects", called, said)
         self._labelled(
             f"Mean genuine {noun_of(kind)} ({better} is better)",
@@ -150,12 +160,18 @@ class ZooDisplay(Display):
             taken.append(at + step)
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
             text = ax.annotate(
-                name, (self.genuine[i], self.impostor[i]), tuple(step),
-                textcoords="offset points", fontsize=SMALL_SIZE + 1, color=TEXT,
-                ha="center", va="center", zorder=5,
+                name,
+                (self.genuine[i], self.impostor[i]),
+                tuple(step),
+                textcoords="offset points",
+                fontsize=SMALL_SIZE + 1,
+                color=TEXT,
+                ha="center",
+                va="center",
+                zorder=5,
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
                 arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
-            )  # fmt: skip
+            )
             self.labels_.append(text)
 
     def _name_corner(self, animal: str, text: str, colour: Any) -> None:
@@ -164,11 +180,16 @@ class ZooDisplay(Display):
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)
         self._note(
-            text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
-            xycoords="axes fraction", ha="right" if right else "left",
-            va="top" if top else "bottom", color=ink(colour), fontsize=SMALL_SIZE + 1,
+            text,
+            (float(right), float(top)),
+            (-6 if right else 6, -6 if top else 6),
+            xycoords="axes fraction",
+            ha="right" if right else "left",
+            va="top" if top else "bottom",
+            color=ink(colour),
+            fontsize=SMALL_SIZE + 1,
             fontweight="bold",
-        )  # fmt: skip
+        )
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
@@ -222,9 +243,11 @@ _ERRORS = {
     "fr": ("false rejects", "genuine_attempts", "fr_gini"),
     "fa_as_probe": ("false accepts by probe", "impostor_attempts_as_probe", "fa_gini_as_probe"),
     "fa_as_claimed": (
-        "false accepts by claim", "impostor_attempts_as_claimed", "fa_gini_as_claimed",
+        "false accepts by claim",
+        "impostor_attempts_as_claimed",
+        "fa_gini_as_claimed",
     ),
-}  # fmt: skip
+}
 
 
 def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
@@ -251,13 +274,22 @@ class LorenzDisplay(CurvesDisplay):
     """Lorenz curves; ``x`` is the proportion of subjects, ``y`` that of errors."""
 
     spec = CurveSpec(
-        "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
-        "Proportion of subjects, those with fewest errors first", "Proportion of errors",
-        details=lambda _: ["grey: equal errors for all subjects"], over_each=_of_errors,
-        curve=_lorenz_curve, text=_with_gini, marked=False, size=(5.8, 6.0),
-        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, at=0.7,
+        "lorenz",
+        "Lorenz curves of errors",
+        "",
+        {k: words for k, (words, *_) in _ERRORS.items()},
+        "Proportion of subjects, those with fewest errors first",
+        "Proportion of errors",
+        details=lambda _: ["grey: equal errors for all subjects"],
+        over_each=_of_errors,
+        curve=_lorenz_curve,
+        text=_with_gini,
+        marked=False,
+        size=(5.8, 6.0),
+        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)},
+        at=0.7,
         reference=lambda display: display._diagonal(linewidth=0.9, linestyle="-"),
-    )  # fmt: skip
+    )
 
 
 def lorenz(data: Any, ax: Axes | None = None, **style: Any) -> LorenzDisplay:

@@ -92,7 +92,8 @@ def halves_test(
     if subjects < LEAST_SUBJECTS:
         return HalvesTest(math.nan, math.nan, subjects)
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
-    a, b = ((2 * rankdata(x[known])).astype(np.int64) - 1 for x in (first, second))
+    a = (2 * rankdata(first[known])).astype(np.int64) - 1
+    b = (2 * rankdata(second[known])).astype(np.int64) - 1
     order = np.argsort(sizes[known], kind="stable")
     a, b = a[order], b[order]
     observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
@@ -101,7 +102,10 @@ def halves_test(
     reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
     covariance = observed / subjects - float(a.mean() * b.mean())
-    correlation = covariance / spread if spread > 0 else math.nan
+    if spread > 0:
+        correlation = covariance / spread
+    else:
+        correlation = math.nan
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
 
 
@@ -234,9 +238,12 @@ def zoo(
         raise DataError("there is only one subject; a zoo compares at least two")
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     tally = count_by_subject(
-        reader, at, Stream(seed, 0), fusion=None if templates == "single" else fusion,
+        reader,
+        at,
+        Stream(seed, 0),
+        fusion=None if templates == "single" else fusion,
         progress=progress,
-    )  # fmt: skip
+    )
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(
@@ -265,7 +272,9 @@ def _tests(
     """Return the tests of existence as variables, and warnings of those that are undefined."""
     found: Variables = {}
     warnings = []
-    layout = 0 if tally.about.layout == "all-against-all" else 1
+    layout = 1
+    if tally.about.layout == "all-against-all":
+        layout = 0
     for key, (animal, halves) in enumerate(tally.halves.items(), 1):
         test = halves_test(*halves, permutations, Stream(seed, key))
         found[f"{animal}_correlation"] = (), test.correlation
@@ -302,9 +311,8 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield whose errors they are, the animals, and the tests."""
     ds = found[""]
     attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
-    genuine, impostor = (
-        int(ds[x].sum()) for x in ("genuine_attempts", "impostor_attempts_as_probe")
-    )
+    genuine = int(ds["genuine_attempts"].sum())
+    impostor = int(ds["impostor_attempts_as_probe"].sum())
     attempts = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
     facts = [
         ("System", str(attrs["system"])),
@@ -313,7 +321,9 @@ def blocks(found: Found) -> Iterator[Block]:
     ]
     yield FactList([*facts, ("Terms", Terms(found))])
     yield Sentence()
-    sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
+    sign = "<="
+    if larger_is_closer(str(attrs["kind"])):
+        sign = ">="
     at = threshold_text(float(ds["threshold"]))
     yield Title(f"Errors at the threshold {at} (accepted if {sign})")
     chosen = str(attrs["chosen_on"])
@@ -323,9 +333,14 @@ def blocks(found: Found) -> Iterator[Block]:
     for name, label in _ERRORS.items():
         kind, role, numbers = name[:2], name[2:], ds[name].values
         total = int(numbers.sum())
-        of = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
+        if kind == "fr":
+            of = genuine
+        else:
+            of = int(ds[f"impostor_attempts{role}"].sum())
         most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-        half = counted(1 + int(most), "subjects") if total else "-"
+        half = "-"
+        if total:
+            half = counted(1 + int(most), "subjects")
         gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
         rate = percent(total / of if of else math.nan, "fine")
         errors.append([label, f"{total:,}", rate, gini, half])

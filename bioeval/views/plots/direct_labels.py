@@ -78,7 +78,9 @@ class _Placed(Artist):
             return None
         renderer = renderer or cast("Any", figure_of(cast("Axes", self.axes)))._get_renderer()
         self.place(renderer)
-        return None if self._below is None else self._below.get_window_extent(renderer)
+        if self._below is None:
+            return None
+        return self._below.get_window_extent(renderer)
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
@@ -99,7 +101,9 @@ class KeyBelow(_Placed):
 
     def get_children(self) -> list[Artist]:
         """Return the key."""
-        return [] if self._below is None else [self._below]
+        if self._below is None:
+            return []
+        return [self._below]
 
     def place(self, renderer: Any) -> None:
         """Make the key below the axes."""
@@ -134,9 +138,15 @@ class DirectLabels(_Placed):
         for i, curve in enumerate(self.curves):
             if curve.text:
                 text = Text(
-                    0, 0, curve.text, color=ink(curve.colour), fontsize=_SIZE, linespacing=1.15,
-                    ha="center", va="center",
-                )  # fmt: skip
+                    0,
+                    0,
+                    curve.text,
+                    color=ink(curve.colour),
+                    fontsize=_SIZE,
+                    linespacing=1.15,
+                    ha="center",
+                    va="center",
+                )
                 text.set_figure(ax.figure)
                 text.set_transform(IdentityTransform())
                 self._named[i] = text
@@ -229,11 +239,23 @@ def _key(
     wide = _place_of(ax).width / renderer.points_to_pixels(1.0)
     letters = max(16, int((wide - 4 * _SIZE) / (0.53 * _SIZE)))
     legend = Legend(
-        ax, lines, ["-"] * len(texts), loc="lower left", borderaxespad=0, borderpad=0.1,
-        fontsize=_SIZE, handlelength=2.6, handletextpad=0.7, labelspacing=0.35,
-        facecolor="white", edgecolor="none", framealpha=0.8, labelcolor=TEXT, numpoints=1,
+        ax,
+        lines,
+        ["-"] * len(texts),
+        loc="lower left",
+        borderaxespad=0,
+        borderpad=0.1,
+        fontsize=_SIZE,
+        handlelength=2.6,
+        handletextpad=0.7,
+        labelspacing=0.35,
+        facecolor="white",
+        edgecolor="none",
+        framealpha=0.8,
+        labelcolor=TEXT,
+        numpoints=1,
         ncols=columns,
-    )  # fmt: skip
+    )
     # Given only here, since a legend leaves out labels that begin with an underscore.
     for text, words in zip(legend.get_texts(), texts, strict=True):
         text.set_text(textwrap.fill(words, letters, break_on_hyphens=False))
@@ -306,7 +328,10 @@ def _beside(
     alone = others.inside(curve - _APART * point, curve + _APART * point) == 0
     if not (single or alone.any()):
         return None
-    own = np.arange(len(curve)) if single else np.nonzero(alone)[0]
+    if single:
+        own = np.arange(len(curve))
+    else:
+        own = np.nonzero(alone)[0]
     index = own[np.unique(np.linspace(0, len(own) - 1, _ANCHORS).round().astype(int))]
     away = abs(index / max(len(curve) - 1, 1) - at)
     # Corners are as far off as sides.
@@ -332,7 +357,9 @@ def _beside(
         # A single point lies on other curves as a rule.
         cost += (3.0 if single else _COVERS) * crossed
     best = int(np.argmin(cost))
-    return centre[best] if cost[best] < _COVERS else None
+    if cost[best] < _COVERS:
+        return centre[best]
+    return None
 
 
 class _Coverage:

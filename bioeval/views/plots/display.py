@@ -107,9 +107,13 @@ class Display:
         return look.room(self.ax_)
 
     def _titled(
-        self, title: str, name: str | None, lines: Iterable[str], ax: Axes | None = None,
+        self,
+        title: str,
+        name: str | None,
+        lines: Iterable[str],
+        ax: Axes | None = None,
         gap: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the title with the name of a system, and small lines `gap` points below it."""
         look.titled(ax or self.ax_, f"{title}: {name}" if name else title, lines, gap=gap)
 
@@ -120,9 +124,13 @@ class Display:
         look.labelled(ax or self.ax_, x, y, term_x, term_y)
 
     def _note(
-        self, text: str, place: tuple[float, float], step: tuple[float, float],
-        ax: Axes | None = None, **style: Any,
-    ) -> Annotation:  # fmt: skip
+        self,
+        text: str,
+        place: tuple[float, float],
+        step: tuple[float, float],
+        ax: Axes | None = None,
+        **style: Any,
+    ) -> Annotation:
         """Write a small text at a place, `step` points from it."""
         return look.note(ax or self.ax_, text, place, step, **style)
 
@@ -154,12 +162,21 @@ class Display:
     ) -> None:
         """Write the rates of a heat map into its cells, readable on their colours."""
         for (i, j), rate in np.ndenumerate(rates):
-            text = "n/a" if rate != rate else look.measured(rate) if rate else "0"
+            if rate != rate:
+                text = "n/a"
+            elif rate:
+                text = look.measured(rate)
+            else:
+                text = "0"
             ax.text(
-                j, i, text + "*" * int(starred[i, j] and rate == rate), ha="center", va="center",
+                j,
+                i,
+                text + "*" * int(starred[i, j] and rate == rate),
+                ha="center",
+                va="center",
                 color="white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT,
                 fontsize=look.SMALL_SIZE,
-            )  # fmt: skip
+            )
 
     def _colour_bar(
         self, colours: Any, ax: Axes, text: str, term: str = "", **style: Any
@@ -186,9 +203,13 @@ class OneResultDisplay(Display):
         return cls(system.dataset)
 
     def _titled(
-        self, title: str, name: str | None, lines: Iterable[str], ax: Axes | None = None,
+        self,
+        title: str,
+        name: str | None,
+        lines: Iterable[str],
+        ax: Axes | None = None,
         gap: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the title of the first axes with the given name of the system, or its own."""
         if ax is None:
             name = name or as_plot_text(self._dataset.attrs.get("system", ""))
@@ -251,7 +272,8 @@ def curve_of(
         low, high = values(f"{y}_low"), values(f"{y}_high")
         if f"{y}_in_band" in dataset:
             inside = values(f"{y}_in_band") == 1
-    name = system.name if name is None else name
+    if name is None:
+        name = system.name
     return Curve(name, values(x), values(y), system, why_not, low=low, high=high, inside=inside)
 
 
@@ -324,12 +346,13 @@ class CurveSpec:
         return [
             replace(
                 self.curve(system, self.x, y, system.named(word)),
-                hue=number if by_system else look.HUES.get(y, i), dash=i,
+                hue=number if by_system else look.HUES.get(y, i),
+                dash=i,
             )
             for number, system in enumerate(systems)
             for i, (y, word) in enumerate(self.lines.items())
             if y in system.dataset
-        ]  # fmt: skip
+        ]
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
         """Return one curve per system and rank, with its rank; by default at known ranks.
@@ -351,7 +374,10 @@ class CurveSpec:
                 )
             for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
                 curve = curve_of(system, self.x, y, system.named(f"rank {rank}"), rank)
-                hue = number if len(systems) > 1 else i
+                if len(systems) > 1:
+                    hue = number
+                else:
+                    hue = i
                 curves.append((replace(curve, hue=hue, dash=i), rank))
         return curves
 
@@ -397,7 +423,10 @@ class CurvesDisplay(Display):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See the function of :mod:`bioeval.plot`."""
         ax = self._start(ax, name)
-        others = [self.spec.reference(self)] if self.spec.reference else []
+        if self.spec.reference:
+            others = [self.spec.reference(self)]
+        else:
+            others = []
         self._lines(style, self.spec.marked)
         ax.set(**self.spec.limits(self))
         return self._finish(others=others)
@@ -424,7 +453,9 @@ class CurvesDisplay(Display):
     def why_empty(self) -> str:
         """Why no curve has values; empty if any has."""
         reasons = dict.fromkeys(curve.why_not for curve in self.curves.values())
-        return "" if self.defined else "; ".join(reasons)
+        if self.defined:
+            return ""
+        return "; ".join(reasons)
 
     def _start(
         self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
@@ -439,9 +470,13 @@ class CurvesDisplay(Display):
         return self._axes(ax, size or self.spec.size)
 
     def _line(
-        self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
+        self,
+        curve: Curve,
+        x: np.ndarray,
+        y: np.ndarray,
+        style: Mapping[str, Any],
         marked: bool | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         given = {
             "color": look.colour_of(curve.hue),
@@ -452,7 +487,8 @@ class CurvesDisplay(Display):
             "solid_joinstyle": "miter",
             **style,
         }
-        marked = len(x) <= look.FEW_POINTS if marked is None else marked
+        if marked is None:
+            marked = len(x) <= look.FEW_POINTS
         if marked and "marker" not in given:
             given |= {"marker": "o", "markersize": 3.2}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
@@ -464,9 +500,13 @@ class CurvesDisplay(Display):
             self._band(curve)
 
     def _over_thresholds(
-        self, ax: Axes | None, name: str | None, style: Mapping[str, Any], log: bool = False,
+        self,
+        ax: Axes | None,
+        name: str | None,
+        style: Mapping[str, Any],
+        log: bool = False,
         thin: bool = True,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Draw rates in steps over the thresholds, with their bands; return the axis label.
 
         For a logarithmic axis, rates of 0 are left out. `thin` draws the corners alone.
@@ -501,8 +541,13 @@ class CurvesDisplay(Display):
             return
         line = self.lines_[curve.name]
         shown = np.isfinite(curve.x) & (True if shown is None else shown)
-        x, low, high = (np.asarray(v, dtype=float)[shown] for v in (curve.x, curve.low, curve.high))
-        inside = np.ones(len(x), bool) if curve.inside is None else curve.inside[shown]
+        x = np.asarray(curve.x, dtype=float)[shown]
+        low = np.asarray(curve.low, dtype=float)[shown]
+        high = np.asarray(curve.high, dtype=float)[shown]
+        if curve.inside is None:
+            inside = np.ones(len(x), bool)
+        else:
+            inside = curve.inside[shown]
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
         drawn = line.get_drawstyle()
@@ -517,9 +562,17 @@ class CurvesDisplay(Display):
             next_to[1:] |= ~inside[:-1]
             next_to[:-1] |= ~inside[1:]
             self.pointwise_[curve.name] = self.ax_.fill_between(
-                x, low, high, where=next_to, alpha=0.6, linewidth=0.7, linestyle="--",
-                facecolor="none", edgecolor=given.pop("color"), **given,
-            )  # fmt: skip
+                x,
+                low,
+                high,
+                where=next_to,
+                alpha=0.6,
+                linewidth=0.7,
+                linestyle="--",
+                facecolor="none",
+                edgecolor=given.pop("color"),
+                **given,
+            )
 
     def _sampled(
         self, curve: Curve, x: np.ndarray, galleries: np.ndarray, log: bool = False, **style: Any
@@ -558,7 +611,10 @@ class CurvesDisplay(Display):
         if spec.title:
             title = title_of(spec.title, systems)
             each = spec.over_each
-            numbers = spec.over(systems) if each is None else of_each(systems, each)
+            if each is None:
+                numbers = spec.over(systems)
+            else:
+                numbers = of_each(systems, each)
             lines = [*numbers, *spec.details(systems), *self._methods(), *remarks]
         once, styles = self._once_a_system()
         lines = [*lines, *styles]
@@ -606,7 +662,9 @@ class CurvesDisplay(Display):
             if "interval_method" in attrs:
                 by_itself = f"at each {self.spec.by_itself} alone"
                 if attrs.get("band") == "simultaneous":
-                    apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
+                    apart = ""
+                    if name in self.pointwise_:
+                        apart = f" (dashed: {by_itself})"
                     by_itself = f"simultaneous along the curve{apart}"
                 said.append(self._band_in_words(attrs, by_itself))
         return list(dict.fromkeys(said))

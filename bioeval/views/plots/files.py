@@ -139,4 +139,6 @@ def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
 def _name(stem: str, system: str) -> str:
     """Return the name of a file: letters, digits, dots and hyphens only."""
     tail = re.sub(r"[^\w.]+", "-", system).strip("-.")
-    return f"{stem}-{tail}" if tail else stem
+    if tail:
+        return f"{stem}-{tail}"
+    return stem

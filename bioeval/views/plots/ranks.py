@@ -69,7 +69,8 @@ class CmcDisplay(CurvesDisplay):
         last, beyond = look.ranks_shown(
             self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
         )
-        log = last > look.LINEAR_RANKS if log is None else log
+        if log is None:
+            log = last > look.LINEAR_RANKS
         lowest, clouds = 1.0, set()
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
@@ -96,12 +97,15 @@ class CmcDisplay(CurvesDisplay):
                 terms=("ISO: rank R", f"ISO: {CMC.iso}"),
                 details=lambda systems: [convention(systems), *beyond],
             )
-        number = f"{min(clouds):,}" if len(clouds) == 1 else "the"
+        number = "the"
+        if len(clouds) == 1:
+            number = f"{min(clouds):,}"
         thin = [f"thin lines: {number} sampled galleries"] * bool(clouds) + beyond
         return self._finish(
-            y_label="Cumulative match score, CMS(k)", terms=("ISO: rank R", ("cms",)),
+            y_label="Cumulative match score, CMS(k)",
+            terms=("ISO: rank R", ("cms",)),
             details=lambda systems: [*identification_details(systems), *thin],
-        )  # fmt: skip
+        )
 
     def _changing(self) -> Iterator[np.ndarray]:
         """Yield the curves, their limits and those of sampled galleries, over the ranks."""
@@ -216,19 +220,25 @@ class DirSurfaceDisplay(Display):
         """Draw the surface. See :func:`dir_surface`."""
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
-        log = None if log is None else require_flag("log", log)
+        if log is None:
+            log = None
+        else:
+            log = require_flag("log", log)
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
         last, beyond = look.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
-        log = last > look.LINEAR_RANKS if log is None else log
+        if log is None:
+            log = last > look.LINEAR_RANKS
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         translate = in_words(systems)
         look.titled(
-            ax, translate(title_of("DIR(t, k)", systems)),
-            [*over(systems), *details, *beyond * (not self._why)], share=0.86,
+            ax,
+            translate(title_of("DIR(t, k)", systems)),
+            [*over(systems), *details, *beyond * (not self._why)],
+            share=0.86,
             gap=0.0 if self._why else _NAMES,
-        )  # fmt: skip
+        )
         if self._why:
             ax.set(xticks=[], yticks=[])
             self._empty(translate(self._why))
@@ -270,17 +280,27 @@ class DirSurfaceDisplay(Display):
             if not len(line_x):
                 continue
             fill = self.mesh_.to_rgba(np.array([level]))[0]
-            ink = "white" if look.luminance(fill) < 0.3 else "#333333"
+            ink = "#333333"
+            if look.luminance(fill) < 0.3:
+                ink = "white"
             ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
             place[::-1][: len(line_x[::2])] = line_x[::2]
             if _crowded(line_x[0], labelled, x):
                 continue
             labelled.append(line_x[0])
             look.note(
-                ax, f"{level:g}", (line_x[0], 1), (0, -5), rotation=90, ha="center", va="top",
-                color=ink, fontsize=look.SMALL_SIZE - 0.5, zorder=3,
+                ax,
+                f"{level:g}",
+                (line_x[0], 1),
+                (0, -5),
+                rotation=90,
+                ha="center",
+                va="top",
+                color=ink,
+                fontsize=look.SMALL_SIZE - 0.5,
+                zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
-            )  # fmt: skip
+            )
         return lines
 
     def _far_marks(self, x: np.ndarray, y: np.ndarray, contours: np.ndarray) -> None:
@@ -300,16 +320,33 @@ class DirSurfaceDisplay(Display):
             free = ~(np.abs(contours - loosest) < 0.5 * ROOM * width).any(axis=0)
             for colour, style in (("white", "-"), (look.TEXT, (0, (3, 3)))):
                 self.ax_.vlines(
-                    np.full(int(free.sum()), loosest), y[:-1][free], y[1:][free], color=colour,
-                    linewidth=0.9, linestyle=style, zorder=1.8,
-                )  # fmt: skip
+                    np.full(int(free.sum()), loosest),
+                    y[:-1][free],
+                    y[1:][free],
+                    color=colour,
+                    linewidth=0.9,
+                    linestyle=style,
+                    zorder=1.8,
+                )
             text = in_words([self.system])(f"FAR {look.percent(mark)}")
             look.note(
-                self.ax_, text, (loosest, 1), (0, 5), ha="center", va="bottom", color=look.TEXT,
-                fontsize=look.SMALL_SIZE - 0.5, annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "linewidth": 0.8, "color": look.TEXT, "shrinkA": 0,
-                            "shrinkB": 0},
-            )  # fmt: skip
+                self.ax_,
+                text,
+                (loosest, 1),
+                (0, 5),
+                ha="center",
+                va="bottom",
+                color=look.TEXT,
+                fontsize=look.SMALL_SIZE - 0.5,
+                annotation_clip=False,
+                arrowprops={
+                    "arrowstyle": "-",
+                    "linewidth": 0.8,
+                    "color": look.TEXT,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                },
+            )
 
     def _loosest(self, target: float) -> float:
         """Return the exact threshold of a FAR target at rank 1, if the result has it.
@@ -320,7 +357,8 @@ class DirSurfaceDisplay(Display):
         if "threshold_at_far" in dataset:
             known = np.isclose(dataset["far_target"].values, target, rtol=1e-9, atol=0)
             exact = dataset["threshold_at_far"]
-            exact = exact.isel(rank=0) if "rank" in exact.dims else exact
+            if "rank" in exact.dims:
+                exact = exact.isel(rank=0)
             if known.any() and exact.dims == ("far_target",):
                 return float(exact.values[known][0])
         within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
@@ -343,8 +381,14 @@ def _staircase(
 
     From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
     """
-    cells = reached[:, ::-1] if larger_is_closer(kind) else reached
-    edges = x[::-1] if larger_is_closer(kind) else x
+    if larger_is_closer(kind):
+        cells = reached[:, ::-1]
+    else:
+        cells = reached
+    if larger_is_closer(kind):
+        edges = x[::-1]
+    else:
+        edges = x
     if reached.all() or not cells[-1].any():
         return np.empty(0), np.empty(0)
     first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)

@@ -63,7 +63,9 @@ def mean_curves(data: Any) -> Any:
                 found[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
     elif "frr_at_far" in given:
         order = np.argsort(given["far_target"].values)
-        mean, low, high = (given[f"frr_at_far_{x}"].values[order] for x in ("mean", "low", "high"))
+        mean = given[f"frr_at_far_{'mean'}"].values[order]
+        low = given[f"frr_at_far_{'low'}"].values[order]
+        high = given[f"frr_at_far_{'high'}"].values[order]
         frr = given["frr_at_far"].values.reshape(-1, len(order))[:, order]
         far = given["far_target"].values[order]
         attrs["far_targets"] = len(far)
@@ -123,7 +125,10 @@ class FarCurvesDisplay(CurvesDisplay):
             ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
             shaded = shade_below_floor(ax, floors, in_words(self.systems))
             return self._finish(at=0.15, keep_free=shaded)
-        others = [self.spec.reference(self)] if self.spec.reference else []
+        if self.spec.reference:
+            others = [self.spec.reference(self)]
+        else:
+            others = []
         ax.set(**self.spec.limits(self))
         # With ax.set_xscale("log") the limits are those of the rates above 0.
         ax.set_xmargin(0.015)
@@ -143,9 +148,17 @@ class RocDisplay(FarCurvesDisplay):
     """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
 
     spec = CurveSpec(
-        "roc", "ROC", "far", {"gar": ""}, "False accept rate, FAR", "Genuine accept rate, GAR",
-        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance, details=folds_in_words,
-    )  # fmt: skip
+        "roc",
+        "ROC",
+        "far",
+        {"gar": ""},
+        "False accept rate, FAR",
+        "Genuine accept rate, GAR",
+        terms=(("far",), ("gar",)),
+        size=(5.6, 5.7),
+        reference=_chance,
+        details=folds_in_words,
+    )
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -157,10 +170,15 @@ class DirFarDisplay(FarCurvesDisplay):
     """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
 
     spec = CurveSpec(
-        "dir_far", "DIR against FAR", "far", {"dir": ""}, "False accept rate, FAR",
-        "Detection and identification rate, DIR", terms=(("far",), ("dir",)),
+        "dir_far",
+        "DIR against FAR",
+        "far",
+        {"dir": ""},
+        "False accept rate, FAR",
+        "Detection and identification rate, DIR",
+        terms=(("far",), ("dir",)),
         details=identification_details,
-    )  # fmt: skip
+    )
 
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
@@ -181,8 +199,11 @@ def draw_folds(
         return style
     both = zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True)
     lines = [by_far(far, y) for far, y in both]
-    lines = [from_floor(x, y, floor) for x, y in lines] if floor > 0 else lines
-    between = "default" if "far_targets" in dataset.attrs else "steps-post"
+    if floor > 0:
+        lines = [from_floor(x, y, floor) for x, y in lines]
+    between = "steps-post"
+    if "far_targets" in dataset.attrs:
+        between = "default"
     display._cloud(curve, lines, alpha=0.45, linewidth=0.8, drawstyle=between)
     return {"linewidth": 2.4, "drawstyle": between, **style}
 
@@ -217,7 +238,9 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
 def floor_of(system: System, role: str = "impostor") -> float:
     """Return the smallest rate above 0 of a class, one of its attempts; NaN without any."""
     count = attempts(system.dataset, role)
-    return 1.0 / count if count else float("nan")
+    if count:
+        return 1.0 / count
+    return float("nan")
 
 
 def shade_below_floor(
@@ -345,15 +368,24 @@ class DetDisplay(CurvesDisplay):
     """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
 
     spec = CurveSpec(
-        "det", "DET", "far", {"frr": ""}, "False accept rate, FAR (%)",
-        "False reject rate, FRR (%)", terms=(("far",), ("frr",)), size=look.SQUARE, at=0.5,
+        "det",
+        "DET",
+        "far",
+        {"frr": ""},
+        "False accept rate, FAR (%)",
+        "False reject rate, FRR (%)",
+        terms=(("far",), ("frr",)),
+        size=look.SQUARE,
+        at=0.5,
         details=folds_in_words,
-    )  # fmt: skip
+    )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"),
-    )  # fmt: skip
+        ("far_target", "frr_at_far"),
+        ("far_target", "dir_at_far"),
+        ("far_at_frr", "frr_target"),
+    )
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -390,7 +422,10 @@ class DetDisplay(CurvesDisplay):
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
                 others.append(Labelled("", "k", np.array([far]), np.array([frr])))
         for axis, low, high in ((ax.xaxis, low_x, high_x), (ax.yaxis, low_y, high_y)):
-            room = look.room(ax)[0] / 26 if axis is ax.xaxis else look.room(ax)[1] / 11
+            if axis is ax.xaxis:
+                room = look.room(ax)[0] / 26
+            else:
+                room = look.room(ax)[1] / 11
             axis.set_major_locator(FixedLocator(_ticks(low, high, room)))
             axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
             axis.set_minor_locator(NullLocator())
@@ -413,7 +448,8 @@ class DetDisplay(CurvesDisplay):
         both = [*zip(self.defined, floors, strict=True)]
         low_x = [_least(c.x, c.y, high_y, floor) for c, (floor, _) in both]
         low_y = [_least(c.y, c.x, high_x, floor) for c, (_, floor) in both]
-        high_x, high_y = (float(ndtr(ndtri(x) + 0.06)) for x in (high_x, high_y))
+        high_x = float(ndtr(ndtri(high_x) + 0.06))
+        high_y = float(ndtr(ndtri(high_y) + 0.06))
         return _below(low_x), _below(low_y), high_x, high_y
 
     def _points_shown(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
@@ -426,14 +462,19 @@ class DetDisplay(CurvesDisplay):
             yield from (pair for pair in both if not np.isnan(pair).any())
             return
         made = scalar(dataset, "impostor_pairs")
-        made = (attempts(dataset, "impostor") or np.inf) if made != made else made
-        targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
+        if made != made:
+            made = attempts(dataset, "impostor") or np.inf
+        if "far_target" in dataset:
+            targets = dataset["far_target"].values.tolist()
+        else:
+            targets = []
         wanted = wanted_targets(targets, made)
         for names in self._points:
             if not all(name in dataset for name in names):
                 continue
             x, y = (dataset[name] for name in names)
-            y = 1 - y.isel(rank=0) if names[1] == "dir_at_far" else y
+            if names[1] == "dir_at_far":
+                y = 1 - y.isel(rank=0)
             if x.ndim != 1 or x.dims != y.dims:
                 continue
             for i, pair in enumerate(zip(x.values.tolist(), y.values.tolist(), strict=True)):
@@ -445,7 +486,9 @@ class DetDisplay(CurvesDisplay):
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
     """Return the smallest rate to show, among points whose other rate is shown."""
     shown = rate[other <= high]
-    return max(float(shown.min()), floor) if len(shown) else floor
+    if len(shown):
+        return max(float(shown.min()), floor)
+    return floor
 
 
 def _below(rates: list[float]) -> float:
@@ -524,10 +567,14 @@ class ErrorRatesDisplay(CurvesDisplay):
 
     kind: str
     spec = CurveSpec(
-        "error_rates", "Error rates", "threshold", {"far": "FAR", "frr": "FRR"},
-        y_label="Error rate", terms=("", ("far", "frr")),
+        "error_rates",
+        "Error rates",
+        "threshold",
+        {"far": "FAR", "frr": "FRR"},
+        y_label="Error rate",
+        terms=("", ("far", "frr")),
         curve=lambda system, x, y, _: curve_of(system, x, y, f"{system.name} {y.upper()}".strip()),
-    )  # fmt: skip
+    )
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -545,7 +592,9 @@ class ErrorRatesDisplay(CurvesDisplay):
         if log:
             floors = [0.1]
             for curve in self.defined:
-                role = "genuine" if curve.name.endswith("FRR") else "impostor"
+                role = "impostor"
+                if curve.name.endswith("FRR"):
+                    role = "genuine"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
             look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
@@ -555,8 +604,11 @@ class ErrorRatesDisplay(CurvesDisplay):
         similar = larger_is_closer(self.kind)
         at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
         return self._finish(
-            x_label=label, details=lambda _: details, at=at, others=others,
-        )  # fmt: skip
+            x_label=label,
+            details=lambda _: details,
+            at=at,
+            others=others,
+        )
 
     def _limit(self) -> list[str]:
         """Limit the axis to the range where rates change, and return a note on the rest."""
@@ -573,8 +625,14 @@ class ErrorRatesDisplay(CurvesDisplay):
         (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
         low, high = max(first, 2 * low - high), min(last, 2 * high - low)
         self.ax_.set_xlim(low, high)
-        off = [f"down to {first:.4g}"] if first < low else []
-        off += [f"up to {last:.4g}"] if last > high else []
+        if first < low:
+            off = [f"down to {first:.4g}"]
+        else:
+            off = []
+        if last > high:
+            off += [f"up to {last:.4g}"]
+        else:
+            off += []
         return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:
@@ -592,7 +650,9 @@ class ErrorRatesDisplay(CurvesDisplay):
             if len(self.curves) > MOST_NAMED:
                 continue
             # The colour already names one of several systems.
-            where = "" if several else f" at {threshold:.4g}"
+            where = ""
+            if not several:
+                where = f" at {threshold:.4g}"
             x, y = np.array([threshold]), np.array([eer])
             marks.append(Labelled(f"EER {look.measured(eer)}{where}", colour, x, y))
             marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))

@@ -90,9 +90,14 @@ class ScoreDistributionsDisplay(Display):
             label = joined(name or "", system)
             for i, (word, histograms) in enumerate(self.classes.items()):
                 histogram = histograms[system]
-                text = f"{label} {word.lower()}" if label else word
+                if label:
+                    text = f"{label} {word.lower()}"
+                else:
+                    text = word
                 if not histogram.counts.sum():
-                    some = f"all {histogram.total:,} are infinite" if histogram.total else "none"
+                    some = "none"
+                    if histogram.total:
+                        some = f"all {histogram.total:,} are infinite"
                     if histogram.coarse:
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
@@ -100,7 +105,10 @@ class ScoreDistributionsDisplay(Display):
                 colour = look.colour_of(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
-                shown = text if not once else label * (i == 0)
+                if not once:
+                    shown = text
+                else:
+                    shown = label * (i == 0)
                 labels.append(Labelled(shown, colour, x, y, _peak(x, y, log), look.dash(i)))
         self._limit(log)
         labels += self._mark(thresholds)
@@ -149,7 +157,9 @@ class ScoreDistributionsDisplay(Display):
             number = sum(h.unplaced for h in histograms.values())
             if number:
                 said.append(f"{number:,} {word.lower()}")
-        return [f"{' and '.join(said)} scores lie off the axis ({self._off})"] if said else []
+        if said:
+            return [f"{' and '.join(said)} scores lie off the axis ({self._off})"]
+        return []
 
 
 def _outline(
@@ -166,7 +176,10 @@ def _outline(
 def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
     """Return the place of the peak along a histogram's outline, measured on a square plot."""
     corner = int(np.argmax(y)) + 1
-    height = np.log(np.fmax(y, 0.5 * y[y > 0].min())) if log else y
+    if log:
+        height = np.log(np.fmax(y, 0.5 * y[y > 0].min()))
+    else:
+        height = y
     wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
     length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(height) / tall))])
     return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
@@ -235,7 +248,9 @@ class MatrixDisplay(Display):
         shown = np.ma.masked_invalid(self.image)
         given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **given)
-        title = f"{name}: scores" if name else "Scores"
+        title = "Scores"
+        if name:
+            title = f"{name}: scores"
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
         for which in ("x", "y"):
             self._axis(which)
@@ -303,7 +318,10 @@ def _short(name: Any) -> str:
 
 def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     """Return the start, the end and the label of each run of equal labels."""
-    changed = np.array([True, *(labels[1:] != labels[:-1])]) if len(labels) else np.zeros(0, bool)
+    if len(labels):
+        changed = np.array([True, *(labels[1:] != labels[:-1])])
+    else:
+        changed = np.zeros(0, bool)
     starts = np.nonzero(changed)[0]
     return np.append(starts, len(labels)), labels[starts].tolist()
 

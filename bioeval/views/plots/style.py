@@ -30,8 +30,10 @@ GENUINE, IMPOSTOR, ATTACK = 0, 1, 2
 HUES = {
     **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
     **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
-    "genuine_above": GENUINE, "impostor_above": IMPOSTOR, "iapar_pooled": ATTACK,
-}  # fmt: skip
+    "genuine_above": GENUINE,
+    "impostor_above": IMPOSTOR,
+    "iapar_pooled": ATTACK,
+}
 
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
@@ -44,8 +46,14 @@ DASHES: tuple[Any, ...] = (
     (0, (10, 3)),
 )
 _DASHES = (
-    "solid", "dashed", "dotted", "dash-dotted", "short dashes", "dash-dot-dotted", "long dashes",
-)  # fmt: skip
+    "solid",
+    "dashed",
+    "dotted",
+    "dash-dotted",
+    "short dashes",
+    "dash-dot-dotted",
+    "long dashes",
+)
 
 TEXT = "#222222"
 QUIET = "#666666"
@@ -138,7 +146,9 @@ def room(ax: Axes) -> tuple[float, float]:
     factor = 1.0
     if figure.get_layout_engine() is not None:
         others = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
-        factor = 0.85 if others else 1.1
+        factor = 1.1
+        if others:
+            factor = 0.85
     wide, high = figure.get_size_inches() * 72 * factor
     return float(place.width * wide), float(place.height * high)
 
@@ -189,9 +199,17 @@ def titled(
     )
     if lines:
         note(
-            ax, "\n".join(lines), (0, 1), (0, 6 + gap), xycoords="axes fraction", fontsize=small,
-            va="bottom", ha="left", linespacing=1.3, annotation_clip=False,
-        )  # fmt: skip
+            ax,
+            "\n".join(lines),
+            (0, 1),
+            (0, 6 + gap),
+            xycoords="axes fraction",
+            fontsize=small,
+            va="bottom",
+            ha="left",
+            linespacing=1.3,
+            annotation_clip=False,
+        )
 
 
 def _make_room(ax: Axes, above: float) -> None:
@@ -231,7 +249,9 @@ def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> No
 
 
 def _name(text: str, length: float, size: float) -> str:
-    return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
+    if _fits(text, LABEL_SIZE * size, length):
+        return text
+    return text.rpartition(", ")[2]
 
 
 def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
@@ -243,9 +263,17 @@ def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
     upright = label.get_rotation() > 45
     place, step = ((1, 1), (-0.7, 7)) if upright else ((1, 0), (7, 0.7))
     note(
-        ax, term, place, step, xycoords=label, fontsize=size, rotation=90 if upright else 0,
-        va="bottom", ha="right" if upright else "left", annotation_clip=False,
-    )  # fmt: skip
+        ax,
+        term,
+        place,
+        step,
+        xycoords=label,
+        fontsize=size,
+        rotation=90 if upright else 0,
+        va="bottom",
+        ha="right" if upright else "left",
+        annotation_clip=False,
+    )
 
 
 def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
@@ -267,9 +295,16 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
         line.set_visible(False)
     ax.grid(False)
     ax.text(
-        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=LABEL_SIZE,
-        color=QUIET, linespacing=1.5,
-    )  # fmt: skip
+        0.5,
+        0.5,
+        text,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        fontsize=LABEL_SIZE,
+        color=QUIET,
+        linespacing=1.5,
+    )
 
 
 def without_formula(text: str) -> str:
@@ -343,7 +378,10 @@ def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[in
 def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:
     """Make an axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
     axis = getattr(ax, f"{which}axis")
-    log = last > LINEAR_RANKS if log is None else require_flag("log", log)
+    if log is None:
+        log = last > LINEAR_RANKS
+    else:
+        log = require_flag("log", log)
     if log:
         ax.set(**{f"{which}scale": "log"})
         mantissas = (1, 2, 5) if last < 1000 else (1,)
@@ -355,8 +393,14 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: f
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axis.set_minor_locator(NullLocator())
-    margin = (last / first) ** 0.02 if log else 0.02 * max(last - first, 1)
-    limits = (first / margin, last * margin) if log else (first - margin, last + margin)
+    if log:
+        margin = (last / first) ** 0.02
+    else:
+        margin = 0.02 * max(last - first, 1)
+    if log:
+        limits = (first / margin, last * margin)
+    else:
+        limits = (first - margin, last + margin)
     ax.set(**{f"{which}lim": limits})
 
 
@@ -377,7 +421,10 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
     """Return at most `most` evenly spaced indices below `length`, with the first and the last."""
     if length <= most:
         return np.arange(length)
-    at = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
+    if log:
+        at = np.geomspace(1, length, most) - 1
+    else:
+        at = np.linspace(0, length - 1, most)
     return np.unique(at.round().astype(int))
 
 
@@ -388,4 +435,6 @@ def percent(value: float, _: Any = None) -> str:
 
 def measured(value: float) -> str:
     """Return a rate in per cent, with two decimals or, below 0.1 %, two digits."""
-    return f"{100 * value:.2g} %" if 0 < value < 0.001 else f"{100 * value:.2f} %"
+    if 0 < value < 0.001:
+        return f"{100 * value:.2g} %"
+    return f"{100 * value:.2f} %"

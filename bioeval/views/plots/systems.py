@@ -73,7 +73,9 @@ def drawable(data: Any, plot: Plot) -> Any:
 
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
         return {name: one for name, one in data.items() if has(one)} or None
-    return data if has(data) else None
+    if has(data):
+        return data
+    return None
 
 
 class PlotFile(NamedTuple):
@@ -88,7 +90,9 @@ class PlotFile(NamedTuple):
     def drawn_in(self, figure: Any) -> Any:
         """Return the display, drawn unless it would be empty."""
         display = self.plot.load().from_results(self.data)
-        return display if display.why_empty else display.plot(figure, **self.options)
+        if display.why_empty:
+            return display
+        return display.plot(figure, **self.options)
 
 
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
@@ -98,7 +102,9 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
             continue
         for stem, options in plot.files.items():
             for one in pick(found, plot.name) if plot.one_system else [found]:
-                name = one.name if isinstance(one, System) else ""
+                name = ""
+                if isinstance(one, System):
+                    name = one.name
                 yield PlotFile(stem, name, plot, one, options)
 
 
@@ -241,28 +247,41 @@ def title_of(what: str, systems: Sequence[System]) -> str:
     tasks = {str(system.dataset.attrs.get("task", "")) for system in systems}
     if len(tasks) > 1:
         heads = {task.partition(",")[0] for task in tasks}
-        tasks = heads if len(heads) == 1 else {"several tasks"}
+        if len(heads) == 1:
+            tasks = heads
+        else:
+            tasks = {"several tasks"}
     task = tasks.pop()
-    return f"{what}: {task}" if task else what
+    if task:
+        return f"{what}: {task}"
+    return what
 
 
 def over(systems: Sequence[System]) -> list[str]:
     """Return the attempts and subjects behind the rates, one line for each system that differs."""
     people = {_people(system.dataset.attrs) for system in systems}
-    shared = people.pop() if len(people) == 1 else ""
+    shared = ""
+    if len(people) == 1:
+        shared = people.pop()
     counts = [
         (_label(s), _semicolons(_attempts(s.dataset), "" if shared else _people(s.dataset.attrs)))
         for s in systems
     ]
     texts = list(dict.fromkeys(text for _, text in counts if text))
     if len(texts) <= 1:
-        label = _label(systems[0]) if len(systems) == 1 else ""
+        label = ""
+        if len(systems) == 1:
+            label = _label(systems[0])
         both = _semicolons(*texts, shared)
-        return [f"{label}: {both}" if label else both] if both else []
+        if both:
+            return [f"{label}: {both}" if label else both]
+        return []
     if len(counts) > 3:
         return [_semicolons(_ranges([s.dataset for s in systems]), shared)]
     lines = [f"{label}: {text}" if label else text for label, text in counts if text]
-    return [*lines, shared] if shared else lines
+    if shared:
+        return [*lines, shared]
+    return lines
 
 
 def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
@@ -273,7 +292,9 @@ def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> li
     lines = [
         f"{s.name}: {text}" if s.name else text for s, text in zip(systems, texts, strict=True)
     ]
-    return lines if len(lines) < 4 else []
+    if len(lines) < 4:
+        return lines
+    return []
 
 
 def _semicolons(*parts: str) -> str:
@@ -281,8 +302,12 @@ def _semicolons(*parts: str) -> str:
 
 
 def _label(system: System) -> str:
-    whole = "" if system.group else as_plot_text(system.dataset.attrs.get("system", ""))
-    return joined(whole, system.name) if system.variant else system.name or whole
+    whole = ""
+    if not system.group:
+        whole = as_plot_text(system.dataset.attrs.get("system", ""))
+    if system.variant:
+        return joined(whole, system.name)
+    return system.name or whole
 
 
 def attempts(dataset: xr.Dataset, role: str) -> int | None:
@@ -299,7 +324,9 @@ def _attempts(dataset: xr.Dataset) -> str:
         return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
     if genuine is None:
         return ""
-    skipped = int(dataset["skipped"]) if "skipped" in dataset else 0
+    skipped = 0
+    if "skipped" in dataset:
+        skipped = int(dataset["skipped"])
     return counted(genuine, "probes") + (
         f" ({skipped:,} without a mate left out)" if skipped else ""
     )
@@ -308,15 +335,18 @@ def _attempts(dataset: xr.Dataset) -> str:
 def _people(attrs: Mapping[Any, Any]) -> str:
     if not int(attrs.get("probe_subjects", 0)):
         return ""
-    number = {noun: int(attrs.get(noun, 0)) for noun in (
-        "probes", "probe_subjects", "gallery_templates", "gallery_subjects"
-    )}  # fmt: skip
+    number = {
+        noun: int(attrs.get(noun, 0))
+        for noun in ("probes", "probe_subjects", "gallery_templates", "gallery_subjects")
+    }
     gallery = counted(number["gallery_templates"], "templates")
     gallery += f" of {counted(number['gallery_subjects'], 'subjects')}"
     if attrs.get("layout") == "probe-against-gallery":
         subjects = counted(number["probe_subjects"], "subjects")
         return f"{counted(number['probes'], 'probes')} of {subjects} against {gallery}"
-    return gallery if attrs.get("layout") == "all-against-all" else ""
+    if attrs.get("layout") == "all-against-all":
+        return gallery
+    return ""
 
 
 def _ranges(datasets: Sequence[xr.Dataset]) -> str:
@@ -326,7 +356,10 @@ def _ranges(datasets: Sequence[xr.Dataset]) -> str:
         if not counts or (role == "impostor" and "impostor_attempts" not in datasets[0]):
             continue
         low, high = min(counts), max(counts)
-        number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        if low == high:
+            number = f"{low:,}"
+        else:
+            number = f"{low:,} to {high:,}"
         parts.append(f"{number} {role} attempts")
     return _semicolons(*parts)
 
@@ -334,7 +367,9 @@ def _ranges(datasets: Sequence[xr.Dataset]) -> str:
 def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
     """Return an attribute in words where all systems have the same value, else nothing."""
     values = {str(system.dataset.attrs.get(attribute, "")) for system in systems}
-    return words.format(values.pop()) if len(values) == 1 and "" not in values else ""
+    if len(values) == 1 and "" not in values:
+        return words.format(values.pop())
+    return ""
 
 
 def identification_details(systems: Sequence[System]) -> list[str]:
@@ -342,7 +377,9 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     said = []
     templates = agreed(systems, "gallery")
     if templates not in ("", "multi"):
-        number = "1 template" if templates == "single" else f"{templates} templates"
+        number = "1 template"
+        if templates != "single":
+            number = f"{templates} templates"
         said.append(f"{number} a subject")
     said.append(agreed(systems, "rank_unit", "ranks count {}s"))
     said.append(agreed(systems, "ties", "{} ties"))
@@ -365,7 +402,9 @@ def in_words(systems: Sequence[System]) -> TermTranslator:
 def other_term(systems: Sequence[System], *rates: str) -> str:
     """Return the other vocabulary's term for rates if all systems have the same."""
     terms = {term_translator(system.dataset).other(*rates) for system in systems}
-    return terms.pop() if len(terms) == 1 else ""
+    if len(terms) == 1:
+        return terms.pop()
+    return ""
 
 
 def scalar(dataset: xr.Dataset, name: str) -> float:
@@ -389,12 +428,18 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     if variable == "mrep":
         return "no query has a match: mReP is not defined"
     if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
-        name = "mFR" if variable == "mfr" else "FAR"
+        name = "FAR"
+        if variable == "mfr":
+            name = "mFR"
         return f"the identity of every query is in the gallery: {name} is not defined"
-    role = "impostor" if variable in ("far", "grr") else "genuine"
+    role = "genuine"
+    if variable in ("far", "grr"):
+        role = "impostor"
     name = variable.upper()
     if attempts(dataset, role) == 0:
-        noun = "probe with a mate" if variable == "cms" else f"{role} attempt"
+        noun = "probe with a mate"
+        if variable != "cms":
+            noun = f"{role} attempt"
         return f"no {noun}: {name} is not defined"
     return f"{name} is not defined (NaN)"
 
@@ -424,7 +469,9 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
 
 def score_label(kind: str) -> str:
     """Return the label of an axis of scores, with the direction of closer scores."""
-    noun = "order within the row" if kind == "order" else noun_of(kind)
+    noun = "order within the row"
+    if kind != "order":
+        noun = noun_of(kind)
     return f"{look.sentence(noun)} ({'larger' if larger_is_closer(kind) else 'smaller'} is closer)"
 
 
@@ -433,10 +480,14 @@ def steps_of(kind: str) -> str:
 
     Counts change at a threshold: just past it for distances, just before it for similarities.
     """
-    return "steps-pre" if larger_is_closer(kind) else "steps-post"
+    if larger_is_closer(kind):
+        return "steps-pre"
+    return "steps-post"
 
 
 def threshold_label(kind: str) -> str:
     """Return the label of a threshold axis, with the rule of acceptance."""
-    sign = "≥" if larger_is_closer(kind) else "≤"
+    sign = "≤"
+    if larger_is_closer(kind):
+        sign = "≥"
     return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"

@@ -53,7 +53,10 @@ class StudyReport:
                 case Sentence():
                     yield Text(self._text(block.text))
                 case Note():
-                    said = block.text if block.exact else self._translate(block.text)
+                    if block.exact:
+                        said = block.text
+                    else:
+                        said = self._translate(block.text)
                     note = Text(said, style="dim")
                     yield indented(note) if block.indented else note
                 case FactList():
@@ -86,14 +89,19 @@ class StudyReport:
                     ]
                 case Warnings():
                     found = [y for x in self._warnings(block) for y in wrapped(f"  - {x}", hang=4)]
-                    lines += ["", "Warnings", *found] if found else []
+                    if found:
+                        lines += ["", "Warnings", *found]
+                    else:
+                        lines += []
                 case _:
                     raise TypeError(f"{type(block).__name__} has no plain lines")
         return "\n".join(lines) + "\n"
 
     def _text(self, text: str | Terms, said: bool = True) -> str:
         if isinstance(text, str):
-            return self._translate(text) if said else text
+            if said:
+                return self._translate(text)
+            return text
         if text.rates is None:
             return dictionary(text.found.values())
         return term_translator(next(iter(text.found.values()))).others(text.rates)
@@ -101,7 +109,10 @@ class StudyReport:
     def _warnings(self, block: Warnings) -> Iterator[str]:
         found, reword = block.found, self._reword if block.reworded else str
         for line, who in warnings(found).items():
-            text = line if len(who) == len(found) else f"{', '.join(who)}: {line}"
+            if len(who) == len(found):
+                text = line
+            else:
+                text = f"{', '.join(who)}: {line}"
             yield self._translate(reword(text))
 
     def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
@@ -121,7 +132,9 @@ class StudyReport:
         if not block.folds or sum(widths) + _GAP * len(widths) <= width:
             table = plain_table(heads, _GAP)
             for i, row in enumerate(rows, 1):
-                dim = "dim" if block.dim_last and i == len(rows) else ""
+                dim = ""
+                if block.dim_last and i == len(rows):
+                    dim = "dim"
                 table.add_row(*(Text(cell or "", dim) for cell in row))
             yield indented(table) if block.indented else table
             return
@@ -146,7 +159,10 @@ def _lines(
         left if abs(left) >= first else fitting[0],
         *(max(given, least) for given, least in zip(right, fitting[1:], strict=True)),
     ]
-    widths = widened if sum(map(abs, widened)) <= _WIDTH else fitting
+    if sum(map(abs, widened)) <= _WIDTH:
+        widths = widened
+    else:
+        widths = fitting
     if sum(map(abs, widths)) > _WIDTH:
         folded = []
         for name, *cells in texts[1:]:

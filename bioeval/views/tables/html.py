@@ -50,21 +50,29 @@ def _parts(item: Any, console: Console) -> Iterator[str]:
             found = _table(part, console)
         else:
             text = _text(part, console)
-            found = f"<p>{text}</p>" if text.strip() else "<hr>"
+            found = "<hr>"
+            if text.strip():
+                found = f"<p>{text}</p>"
         yield '<div class="in">' * depth + found + "</div>" * depth
 
 
 def _text(text: str | Text, console: Console, style: Any = "") -> str:
     """Return a text with its bold and dim parts marked; `style` is that of its row or column."""
-    text = console.render_str(text) if isinstance(text, str) else text
+    if isinstance(text, str):
+        text = console.render_str(text)
     whole = console.get_style(style) + console.get_style(text.style)
     found = []
     for segment in text.render(console):
-        own = whole + segment.style if segment.style else whole
+        if segment.style:
+            own = whole + segment.style
+        else:
+            own = whole
         part = safe(segment.text)
         if part.strip():
-            part = f"<b>{part}</b>" if own.bold else part
-            part = f"<i>{part}</i>" if own.dim else part
+            if own.bold:
+                part = f"<b>{part}</b>"
+            if own.dim:
+                part = f"<i>{part}</i>"
         found.append(part)
     return "".join(found)
 
@@ -102,11 +110,17 @@ class _Column:
         }
         self._least = min((len(x) - len(x.lstrip()) for x in texts), default=0)
         self._kind = next((kind for kind, so in kinds.items() if so), "")
-        self.how = f' class="{self._kind}"' if self._kind else ""
+        if self._kind:
+            self.how = f' class="{self._kind}"'
+        else:
+            self.how = ""
         self.head = str(column.header)
         if self._kind != "m":
             self.head = self.head.strip()
-        self.head = _text(self.head, console, "dim") if self.head else ""
+        if self.head:
+            self.head = _text(self.head, console, "dim")
+        else:
+            self.head = ""
 
     def cell(self, i: int, row_style: Any) -> str:
         """Return the HTML of a cell."""

@@ -34,7 +34,9 @@ class SampleSize:
         """The classes without an attempt, in words."""
         classes = {"genuine": self.genuine, "impostor": self.impostor}
         none = [name for name, count in classes.items() if count == 0]
-        return f"0 {' and 0 '.join(none)} attempts" if none else ""
+        if none:
+            return f"0 {' and 0 '.join(none)} attempts"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ NOT_KNOWN = "-"
 
 def fraction_digits(row: Row) -> int:
     """Return the number of digits after the decimal point of a per cent."""
-    return row.decimals if row.unit == "%" and row.is_defined else 0
+    if row.unit == "%" and row.is_defined:
+        return row.decimals
+    return 0
 
 
 def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
@@ -103,7 +107,9 @@ def _needed_decimals(row: Row) -> int:
     if row.unit != "%" or not row.is_defined:
         return 0
     distance = 100 * min(row.value, 1 - row.value)
-    digits = 1 - math.floor(math.log10(distance)) if distance > 0 else 2
+    digits = 2
+    if distance > 0:
+        digits = 1 - math.floor(math.log10(distance))
     return min(row.decimals, max(2, digits))
 
 
@@ -123,7 +129,9 @@ def ends(row: Row) -> str:
     """Return the interval of a value as text: ``[1.01, 1.50]``; empty without one."""
     if row.ends is None or not row.is_defined:
         return ""
-    scale = 100 if row.unit == "%" else 1
+    scale = 1
+    if row.unit == "%":
+        scale = 100
     low, high = (f"{scale * x:.{row.decimals}f}" for x in row.ends)
     return f"[{low}, {high}]"
 
@@ -140,15 +148,21 @@ def _rounded(value: float, decimals: int, whole: float | None) -> str:
 
 def fvc_name(target: float) -> str:
     """Return the name that FVC gave to FNMR at a FMR target: 0.01 is `` (FMR100)``."""
-    power = round(-math.log10(target)) if target > 0 else 0
-    return f" (FMR{10**power})" if power in (2, 3) and math.isclose(target, 10.0**-power) else ""
+    power = 0
+    if target > 0:
+        power = round(-math.log10(target))
+    if power in (2, 3) and math.isclose(target, 10.0**-power):
+        return f" (FMR{10**power})"
+    return ""
 
 
 def mean_text(value: float, percent: bool = True, none: str = NOT_KNOWN) -> str:
     """Return a mean, in per cent with three decimals, else with five; `none` without one."""
     if not math.isfinite(value):
         return none
-    return f"{100 * value:.3f}" if percent else f"{value:.5f}"
+    if percent:
+        return f"{100 * value:.3f}"
+    return f"{value:.5f}"
 
 
 def decimals_for(attempts: int | None) -> int:
@@ -164,12 +178,16 @@ def thresholds(values: Sequence[float | None]) -> list[str]:
 
 def count(value: int | None) -> str:
     """Return a count with thousands separators."""
-    return "" if value is None else f"{value:,}"
+    if value is None:
+        return ""
+    return f"{value:,}"
 
 
 def known(value: int) -> str:
     """Return a count as text; 0 means unknown."""
-    return count(value) if value else NOT_KNOWN
+    if value:
+        return count(value)
+    return NOT_KNOWN
 
 
 def wide_console() -> Console:

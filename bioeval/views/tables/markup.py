@@ -95,7 +95,9 @@ def in_markdown(text: str) -> str:
 
 def _paragraph(text: str, bold: bool) -> str:
     written = in_markdown(text)
-    return f"**{written}**" if bold and text else _LINE_START.sub(r"\1\\", written)
+    if bold and text:
+        return f"**{written}**"
+    return _LINE_START.sub(r"\1\\", written)
 
 
 def _plain(item: Any, console: Console) -> str:
@@ -128,7 +130,9 @@ def _fact(cells: Sequence[str]) -> str:
     """Return a name with its text, or an entry of a list."""
     name, *others = cells
     text = " ".join(filter(None, others))
-    return f"{name}: {text}" if name not in ("", "-") and text else text or name
+    if name not in ("", "-") and text:
+        return f"{name}: {text}"
+    return text or name
 
 
 def _padded(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[list[str]]:

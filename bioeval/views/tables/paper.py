@@ -35,7 +35,10 @@ class SystemsTable:
         self.tasks: dict[str, dict[str, Cells]] = {}
         for path, dataset in found.items():
             over = next((dim for dim in ("partition", "fold") if dim in dataset.dims), "")
-            cells = summarised(dataset) if over == "partition" else dict(_cells(dataset))
+            if over == "partition":
+                cells = summarised(dataset)
+            else:
+                cells = dict(_cells(dataset))
             if over:
                 self._over[f"{unit_of(dataset.attrs)}s"] = None
             name = system_of(path) or str(dataset.attrs.get("system", ""))
@@ -94,4 +97,6 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
 
 def with_sd(mean: str, sd: str) -> str:
     """Return a mean with its standard deviation."""
-    return f"{mean} ± {sd}" if mean and sd else mean or numbers.NOT_DEFINED
+    if mean and sd:
+        return f"{mean} ± {sd}"
+    return mean or numbers.NOT_DEFINED

@@ -50,7 +50,9 @@ def _of_class(results: Any) -> View | None:
 def _shown(view: View, results: Any, reword: Reword) -> Any:
     """Return results in the class of a view."""
     table = getattr(importlib.import_module(view.home), view.name)
-    return table(results, reword) if view.reworded else table(results)
+    if view.reworded:
+        return table(results, reword)
+    return table(results)
 
 
 def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
@@ -63,7 +65,10 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
         name = next(iter(found)) or str(only.attrs.get(view.named_by, ""))
         parts = [{name if view.several else "": only}]
     else:
-        parts = [dict(found)] if view.several else [{"": x} for x in found.values()]
+        if view.several:
+            parts = [dict(found)]
+        else:
+            parts = [{"": x} for x in found.values()]
     translate = term_translator(next(iter(found.values())), view.rates)
     return [StudyReport(blocks(part), translate, reword, view.lines) for part in parts]
 
@@ -89,7 +94,9 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
             whole = (view for view in _WHOLE if any(view.fits(x) for _, x in datasets(tree)))
             own = next((_tables(view, {"": tree}, reword) for view in whole), None)
             tables += own or [ResultTable(tree, reword)]
-    return tables[0] if len(tables) == 1 else Group(*tables)
+    if len(tables) == 1:
+        return tables[0]
+    return Group(*tables)
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
@@ -101,7 +108,10 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
         If `results` are something else, or have no such measures.
     """
     special = _of_class(results) is not None or _is_summary(results)
-    groups = {} if special else {view: x for view, x in _grouped(results).items() if x}
+    if special:
+        groups = {}
+    else:
+        groups = {view: x for view, x in _grouped(results).items() if x}
     if all(view is None or view.in_rows for view in groups):
         found = {path: ds for group in groups.values() for path, ds in group.items()}
         if found and (measures or len(systems(found)) > 1):

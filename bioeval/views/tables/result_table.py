@@ -101,7 +101,9 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
     gallery = int(attrs.get("gallery_subjects", 0))
     if layout == "pairs":
         return counted(probes, "pairs")
-    unknown = "" if subjects or gallery else "; subjects unknown"
+    unknown = "; subjects unknown"
+    if subjects or gallery:
+        unknown = ""
     if layout == "all-against-all" and probes == templates:
         return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
     compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
@@ -109,7 +111,9 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
 
 
 def _of(count: int, what: str, subjects: int) -> str:
-    of = f" of {counted(subjects, 'subjects')}" if subjects else ""
+    of = ""
+    if subjects:
+        of = f" of {counted(subjects, 'subjects')}"
     return counted(count, what) + of
 
 
@@ -186,7 +190,9 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
         auc = value_of(dataset, "auc")
         if not line and auc is not None and auc < 0.5:
             kind = dataset.attrs.get("kind", "distance")
-            other = "distance" if larger_is_closer(kind) else "similarity"
+            other = "similarity"
+            if larger_is_closer(kind):
+                other = "distance"
             line = _UPSIDE_DOWN.format(kind, other)
         if line:
             said.setdefault(line, []).append(path)
@@ -256,8 +262,14 @@ class ResultTable:
         }
         shown = self.datasets.values()
         ranked = bool(shown) and all("mean_ap" in x or "mrep" in x or "queries" in x for x in shown)
-        self._heads = tuple(_RANKED.values()) if ranked else _HEADS
-        self._legend = _RANKED_LEGEND if ranked else _LEGEND
+        if ranked:
+            self._heads = tuple(_RANKED.values())
+        else:
+            self._heads = _HEADS
+        if ranked:
+            self._legend = _RANKED_LEGEND
+        else:
+            self._legend = _LEGEND
         kept = tuple(_RANKED if ranked else range(len(_HEADS)))
         rows = [row for part in self.sections for row in part.rows]
         if not (ranked or any(row.over.subjects for row in rows)):  # pairs, or a mask alone
@@ -313,7 +325,9 @@ class ResultTable:
         table = plain_table(gap=gap)
         for i in range(count):
             if i == 0:
-                least = self._widths[0] if count == len(self._heads) else None
+                least = None
+                if count == len(self._heads):
+                    least = self._widths[0]
                 table.add_column("", overflow="fold", min_width=least)
             else:
                 # Filled up here: rich would drop the blanks behind a value.
@@ -328,7 +342,9 @@ class ResultTable:
     def _alarms(self) -> Iterator[Any]:
         """Warn of doubtful results, above the tables."""
         for text, paths in alarms(self.datasets).items():
-            of = f" ({', '.join(systems(paths))})" if self._several else ""
+            of = ""
+            if self._several:
+                of = f" ({', '.join(systems(paths))})"
             yield Text(f"Warning{of}: {self._reword(text)}", style="bold red")
             yield Text("")
 
@@ -337,7 +353,10 @@ class ResultTable:
         shown = list(self._with_rows.values())
         lines = optimistic(shown)
         lines += intervals(self.datasets)
-        lines += [self._legend] if legend and shown else []
+        if legend and shown:
+            lines += [self._legend]
+        else:
+            lines += []
         by_rank = [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)]
         lines += [sentence(text) for text in by_rank[:1]]
         if lines:
@@ -366,7 +385,9 @@ class ResultTable:
 
 
 def _style(row: Row) -> str:
-    return "bold" if row.is_defined else "dim"
+    if row.is_defined:
+        return "bold"
+    return "dim"
 
 
 def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
@@ -391,7 +412,9 @@ def _stacked(part: TableSection, cells: list[tuple[str, ...]]) -> Iterator[Any]:
 
 def _cells(row: Row, threshold: str, fraction: int, bracket: int) -> tuple[str, ...]:
     """Return a row as text, its value aligned at the decimal point, its interval `bracket` wide."""
-    interval = f" {numbers.ends(row).ljust(bracket)}" if bracket else ""
+    interval = ""
+    if bracket:
+        interval = f" {numbers.ends(row).ljust(bracket)}"
     return (
         row.measure,
         numbers.value(row, fraction) + interval,
@@ -416,5 +439,9 @@ def _in_words(rows: list[Row]) -> str:
     parts = [f"{n:,} {name}" for name, n in made[:-1]]
     parts += [counted(n, f"{name} attempts") for name, n in made[-1:]]
     subjects = largest(row.over.subjects for row in rows)
-    who = f", {counted(subjects, 'subjects')}" if subjects else ""
-    return f"over {' and '.join(parts)}{who}" if parts else ""
+    who = ""
+    if subjects:
+        who = f", {counted(subjects, 'subjects')}"
+    if parts:
+        return f"over {' and '.join(parts)}{who}"
+    return ""

@@ -66,7 +66,9 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         for scalar in RATES_OF["task"]:
             if scalar.label and scalar.name in dataset:
                 below = scalar.quotient[1] if scalar.quotient else ()
-                role = below[0].removesuffix("_attempts") if len(below) == 1 else "both"
+                role = "both"
+                if len(below) == 1:
+                    role = below[0].removesuffix("_attempts")
                 value, ends = _bounded(dataset, scalar.name, threshold=i)
                 attempts = getattr(over, role)
                 yield _row(scalar, value, over, threshold, ends, over_class=attempts)
@@ -78,7 +80,9 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     for scalar in (OPEN_SET_EER, DIR_AT_FAR):
         yield from _of_scalar(dataset, scalar, over)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
-    instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
+    instead = "dir_at_far_at_least"
+    if "dir_at_far" in dataset:
+        instead = "dir_at_far"
     for i, threshold in _few_thresholds(dataset, instead):
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
@@ -106,7 +110,10 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     decimals = numbers.decimals_for(queries)
     for mean in QUERY_MEANS.values():
         if mean.name not in MATCH_SUMS:
-            label = f"mAP, lists cut at rank {cut or 0:.0f}" if mean.cut else mean.label
+            if mean.cut:
+                label = f"mAP, lists cut at rank {cut or 0:.0f}"
+            else:
+                label = mean.label
             yield from _mean(dataset, mean, over, why, decimals, label)
     yield from _cmc_rows(dataset, over, decimals=decimals)
     for mean in MATCH_SUMS.values():
@@ -132,7 +139,10 @@ def _mean(
     """Return the row of a number over queries, and those of its bounds, not known exactly."""
     name, label = scalar.name, label or scalar.label
     shown: dict[str, Any] = {"unit": "%" * scalar.percent}
-    shown["decimals"] = decimals if scalar.percent else scalar.decimals
+    if scalar.percent:
+        shown["decimals"] = decimals
+    else:
+        shown["decimals"] = scalar.decimals
     shown["is_proportion"] = scalar.bounds == (0.0, 1.0)
     for end in ("at least", "at most"):
         if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
@@ -144,7 +154,9 @@ def _mean(
 def _cmc_rows(dataset: xr.Dataset, over: SampleSize, **shown: Any) -> Iterator[Row]:
     """Return the rows of the CMC, or of its bounds, at the ranks that are shown."""
     bounded = dict(_bounds_at_ranks(dataset, "cmc"))
-    exact = "cmc" if "cmc" in dataset else "cmc_at_least"
+    exact = "cmc_at_least"
+    if "cmc" in dataset:
+        exact = "cmc"
     for rank, value, ends in _at_ranks(dataset, exact):
         label = f"Rank {rank:,}"
         if limits := bounded.get(rank):
@@ -160,24 +172,36 @@ def _of_queries(
     """Return the row of a mean over queries at a rank or a threshold, written as `place`."""
     label = scalar.label.format(rank=place, threshold=place, level=place)
     return Row(
-        label[0].upper() + label[1:], value, over, decimals=numbers.decimals_for(over.genuine),
-        undefined=why, ends=ends,
-    )  # fmt: skip
+        label[0].upper() + label[1:],
+        value,
+        over,
+        decimals=numbers.decimals_for(over.genuine),
+        undefined=why,
+        ends=ends,
+    )
 
 
 def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of GOM: the columns of its paper's table, and the CMC at other ranks."""
-    queries, opened = (value_of(dataset, name) for name in ("queries", "open_queries"))
+    queries = value_of(dataset, "queries")
+    opened = value_of(dataset, "open_queries")
     subjects = _classes(dataset).genuine.subjects
     others = int(dataset.attrs.get("probe_subjects", 0)) - subjects
     ranked = SampleSize(int(queries) if queries else None, None, subjects)
     absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
-    why = "no query has a match" if queries == 0 else ""
-    why_open = "the identity of every query is in the gallery" if opened == 0 else ""
+    why = ""
+    if queries == 0:
+        why = "no query has a match"
+    why_open = ""
+    if opened == 0:
+        why_open = "the identity of every query is in the gallery"
     decimals = numbers.decimals_for(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
         of_open = scalar.name in ("mfr_area", "tau_nz")
-        over = absent if of_open else ranked
+        if of_open:
+            over = absent
+        else:
+            over = ranked
         undefined = (why_open if of_open else why) or scalar.undefined
         yield from _mean(dataset, scalar, over, undefined, decimals)
     yield from _cmc_rows(dataset, ranked, decimals=decimals, undefined=why)
@@ -216,7 +240,9 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
 
 def _at_target(scalar: Scalar, target: float) -> str:
     """Return the label of a scalar at a FAR or FRR target."""
-    fvc = numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
+    fvc = ""
+    if scalar is FRR_AT_FAR:
+        fvc = numbers.fvc_name(target)
     return scalar.label.format(target=per_cent(target)) + fvc
 
 
@@ -251,7 +277,9 @@ def _row(
     decimals = scalar.decimals
     if not isinstance(decimals, int):
         decimals = numbers.decimals_for(getattr(over.both, decimals))
-    also = f" ({scalar.also})" if scalar.also else ""
+    also = ""
+    if scalar.also:
+        also = f" ({scalar.also})"
     return Row(
         label or scalar.label + also,
         value,
@@ -292,7 +320,9 @@ def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | No
     if any(name not in dataset for name in names):
         return None
     low, high = (_value_at(dataset, name, **at) for name in names)
-    return None if math.isnan(low) or math.isnan(high) else (low, high)
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return (low, high)
 
 
 def _bounded(dataset: xr.Dataset, name: str, **at: int) -> tuple[float, tuple[float, float] | None]:
@@ -310,8 +340,12 @@ def _bounds_at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, tupl
     """Return each rank that is shown and has no exact value, with the bounds there."""
     if f"{name}_at_least" not in dataset:
         return
-    exact = [x for _, x, _ in _at_ranks(dataset, name)] if name in dataset else []
-    low, high = (_at_ranks(dataset, f"{name}_at_{end}") for end in ("least", "most"))
+    if name in dataset:
+        exact = [x for _, x, _ in _at_ranks(dataset, name)]
+    else:
+        exact = []
+    low = _at_ranks(dataset, f"{name}_at_{'least'}")
+    high = _at_ranks(dataset, f"{name}_at_{'most'}")
     for i, ((rank, least, _), (_, most, _)) in enumerate(zip(low, high, strict=True)):
         if not exact or math.isnan(exact[i]):
             yield rank, (least, most)
@@ -326,7 +360,9 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, flo
             continue
         for i, target in enumerate(dataset[dim].values.tolist()):
             at = {dim: i, "rank": 0}
-            limit = _value_at(dataset, limits, **at) if limits in dataset else None
+            limit = None
+            if limits in dataset:
+                limit = _value_at(dataset, limits, **at)
             yield target, _value_at(dataset, name, **at), limit
 
 
@@ -335,7 +371,9 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
     count = dataset.sizes.get("threshold", 0)
     places: Iterable[int] = range(count)
     if count > FEW:
-        places = () if instead in dataset else [round(i * (count - 1) / 4) for i in (1, 2, 3)]
+        places = ()
+        if instead not in dataset:
+            places = [round(i * (count - 1) / 4) for i in (1, 2, 3)]
     for i in places:
         yield i, _value_at(dataset, "threshold", threshold=i)
 
@@ -376,7 +414,10 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     if _holds(dataset, "mrep"):
         rows = gom_rows(dataset)
         options = ["removes", "junk", "variant", "budget", "ties"]
-        more = [_queries(dataset)] if "queries" in dataset else []
+        if "queries" in dataset:
+            more = [_queries(dataset)]
+        else:
+            more = []
     elif _holds(dataset, "mean_ap") and "queries" in dataset:
         rows = reid_rows(dataset)
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
@@ -390,7 +431,10 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         options.append("fusion")
     else:
         rows = verification_rows(dataset)
-        options = ["fusion"] if attrs.get("templates") == "multi" else []
+        if attrs.get("templates") == "multi":
+            options = ["fusion"]
+        else:
+            options = []
         options += ["claims", "attempts", "fta", "fte"]
         more = list(_independent(dataset))
         auc = value_of(dataset, "auc")
@@ -427,7 +471,9 @@ def _holds(dataset: xr.Dataset, name: str) -> bool:
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     """Return the title of a task, with the name of its system where there are several."""
     task = str(dataset.attrs.get("task", path)) or "results"
-    return f"{system_of(path)}: {task}" if several else task[0].upper() + task[1:]
+    if several:
+        return f"{system_of(path)}: {task}"
+    return task[0].upper() + task[1:]
 
 
 def _details(attrs: Mapping[str, Any], *names: str) -> str:
@@ -459,7 +505,9 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     if fusion in ("", "none"):
         return ""
     near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
-    alike = " similar" if larger_is_closer(kind) else ""
+    alike = ""
+    if larger_is_closer(kind):
+        alike = " similar"
     method, order = parse_fusion(fusion)
     which = {
         "min": f"{near}{alike} template",
@@ -474,8 +522,12 @@ def _drawn(gallery: str, sampling: str) -> str:
     """Return in words how galleries were drawn, if templates were."""
     if gallery == "multi":
         return ""
-    count = "1 template" if gallery == "single" else f"{int(gallery):,} templates"
-    how = "exact mean over all galleries" if sampling == "exact" else f"{sampling} galleries drawn"
+    count = "1 template"
+    if gallery != "single":
+        count = f"{int(gallery):,} templates"
+    how = "exact mean over all galleries"
+    if sampling != "exact":
+        how = f"{sampling} galleries drawn"
     return f"{count} of each subject, {how}"
 
 
@@ -489,7 +541,10 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     text = f"N = {counted(int(genuine), 'subjects')}"
     if str(impostor) == str(genuine):
         return text
-    others = f"{impostor:,}" if isinstance(impostor, int) else impostor
+    if isinstance(impostor, int):
+        others = f"{impostor:,}"
+    else:
+        others = impostor
     return f"{text} ({others} for impostors: without their own)"
 
 
@@ -497,7 +552,8 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
     """Return in words the number of independent attempts."""
     if "disjoint_pairs" not in dataset:
         return
-    pairs, subjects = (int(dataset[name]) for name in ("disjoint_pairs", "subjects"))
+    pairs = int(dataset["disjoint_pairs"])
+    subjects = int(dataset["subjects"])
     attempts = int(dataset["impostor_attempts"])
     unordered = int(value_of(dataset, "impostor_pairs") or attempts)
     if attempts == 2 * unordered:

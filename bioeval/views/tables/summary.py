@@ -19,7 +19,10 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
     tasks: dict[str, Mapping[str, Any]] = {}
     for name, one in found.items():
         several = all(isinstance(x, Mapping) for x in one.values())
-        tasks |= {f"{name}: {k}": x for k, x in one.items()} if several else {name: one}
+        if several:
+            tasks |= {f"{name}: {k}": x for k, x in one.items()}
+        else:
+            tasks |= {name: one}
     for i, (task, numbers) in enumerate(tasks.items()):
         if i:
             yield Sentence()
@@ -28,7 +31,9 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
             [x.label, x.written(x.value), threshold_text(None if x.at is None else float(x.at))]
             for x in figures(numbers)
         ]
-        width = 3 if any(row[2] for row in rows) else 2
+        width = 2
+        if any(row[2] for row in rows):
+            width = 3
         yield Table(["", "value", "threshold"][:width], [x[:width] for x in rows], said="labels")
         attempts = [k for k in numbers if k.endswith("attempts") or k == "queries"]
         counts = (f"{k.replace('_', ' ')}: {numbers[k]:,}" for k in attempts)
@@ -47,7 +52,9 @@ class Figure(NamedTuple):
         """Return one of its values as text."""
         if np.isnan(value):
             return "n/a"
-        return f"{100 * value:.2f}" if self.percent else f"{value:.4f}"
+        if self.percent:
+            return f"{100 * value:.2f}"
+        return f"{value:.4f}"
 
 
 def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
@@ -57,7 +64,10 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
             continue
-        each = value if isinstance(value, Mapping) else {"": value}
+        if isinstance(value, Mapping):
+            each = value
+        else:
+            each = {"": value}
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, one in each.items():
             label = scalar.label
@@ -74,4 +84,6 @@ def _at(at: Any, place: Any, scalar: Scalar) -> Any:
     """Return the threshold of a figure at its place; None without one."""
     if isinstance(at, Mapping):
         return at.get(place)
-    return at if scalar.threshold else None
+    if scalar.threshold:
+        return at
+    return None
