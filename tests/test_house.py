@@ -132,3 +132,71 @@ def test_bodies_of_functions_are_short():
         if body and node.end_lineno - body[0].lineno + 1 > 90:
             found.append(f"{path.name}: {node.name}")
     figure(f"bodies over 90 lines {found}", len(found), 0)
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+#: Turns at which a reader stops, for each 1,000 lines of code (no comments, no docstrings): what
+#: was reached. `docs/writing-code.md` says what to write in their place.
+READING = {
+    "comprehensions": 50.0,
+    "comprehensions in comprehensions": 2.5,
+    "conditional expressions": 16.0,
+    "a, b = (f(x) for ...)": 2.0,
+    "functions with a variable `found`": 9.0,
+    "tuples only to be starred": 7.5,
+    "fmt: skip": 0.2,
+    "functions of more than 8 lines without docstring": 4.5,
+}
+
+
+def is_named_for_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function has a variable `found`."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    return any(name.id == "found" and isinstance(name.ctx, ast.Store) for name in names)
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines with code: without comments, blank lines and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    skipped |= {tokenize.ENDMARKER}
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in skipped:
+            code.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTION)) and ast.get_docstring(node):
+            code -= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    return len(code)
+
+
+def test_code_reads_by_itself():
+    count = Counter()
+    for _, node in all_nodes():
+        if isinstance(node, COMPREHENSIONS):
+            inside = [x for child in ast.iter_child_nodes(node) for x in ast.walk(child)]
+            nested = any(isinstance(x, COMPREHENSIONS) for x in inside)
+            count["comprehensions"] += 1
+            count["comprehensions in comprehensions"] += nested
+        elif isinstance(node, ast.IfExp):
+            count["conditional expressions"] += 1
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            unpacked = isinstance(node.value, (ast.GeneratorExp, ast.ListComp))
+            count["a, b = (f(x) for ...)"] += unpacked
+        elif isinstance(node, ast.Call):
+            starred = sum(isinstance(argument, ast.Starred) for argument in node.args)
+            count["tuples only to be starred"] += starred
+        elif isinstance(node, FUNCTION):
+            long = node.end_lineno - node.lineno > 8 and not ast.get_docstring(node)
+            count["functions of more than 8 lines without docstring"] += long
+            count["functions with a variable `found`"] += is_named_for_nothing(node)
+    for path in MODULES:
+        count["fmt: skip"] += path.read_text(encoding="utf-8").count("fmt: skip")
+    code = sum(map(lines_of_code, MODULES)) / 1000
+    print(f"\n{code:.1f} thousand lines of code; for each:", end="")
+    beyond = []
+    for turn, bound in READING.items():
+        print(f"\n  {turn}: {count[turn] / code:.2f} (at most {bound})", end="")
+        beyond += [turn] if count[turn] / code > bound else []
+    assert not beyond
