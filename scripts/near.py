@@ -46,8 +46,8 @@ def tests_using(path: Path, words: str) -> list[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             parts[node.name] = "\n".join(map(ast.unparse, [*node.decorator_list, node]))
-        elif isinstance(node, ast.Assign | ast.AugAssign):
-            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):
                 parts[target.id] = "\n".join([parts.get(target.id, ""), ast.unparse(node)])
     found: set[str] = set()

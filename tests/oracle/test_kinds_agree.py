@@ -81,6 +81,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.whole_house
 def test_every_public_call_is_here_or_named_as_another():
     names = {name for name in be.__all__ if name[0].islower()}
     assert names == {*CALLS, *OTHERS}, names ^ {*CALLS, *OTHERS}
