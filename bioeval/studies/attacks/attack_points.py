@@ -164,7 +164,7 @@ def count_bona_fide(
 class ClassCounts:
     """Counts of the three classes at thresholds whose counts are exact, and the points."""
 
-    found: CountedBonaFide
+    bona_fide: CountedBonaFide
     attacks: AttackAttempts
     points: VerificationPoints
     sasv_eer: float
@@ -173,7 +173,7 @@ class ClassCounts:
 
     def __post_init__(self) -> None:
         """Take the numbers of attempts."""
-        attempts = self.found.attempts
+        attempts = self.bona_fide.attempts
         self.genuine, self.impostor = attempts.genuine_attempts, attempts.impostor_attempts
 
     def grid(self, at: float, given: bool) -> np.ndarray:
@@ -183,16 +183,16 @@ class ClassCounts:
         else:
             own = [self.points.thresholds, [at]]
         more = np.concatenate([np.empty(0), *own])
-        return np.union1d(self.found.tally.grid(), more[np.isfinite(more)])
+        return np.union1d(self.bona_fide.tally.grid(), more[np.isfinite(more)])
 
     def ga(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the genuine attempts accepted; NaN rejects all."""
-        accepted = np.searchsorted(self.found.tally.genuine, thresholds, side="right")
+        accepted = np.searchsorted(self.bona_fide.tally.genuine, thresholds, side="right")
         return np.where(np.isnan(thresholds), 0, accepted).astype(np.int64)
 
     def fa(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the impostor attempts accepted; NaN rejects all."""
-        tally, points = self.found.tally, self.points
+        tally, points = self.bona_fide.tally, self.points
         out = np.zeros(len(thresholds), dtype=np.int64)
         place = np.minimum(np.searchsorted(points.rows, thresholds), len(points.rows) - 1)
         known = np.zeros(len(out), dtype=bool)
@@ -217,16 +217,16 @@ class ClassCounts:
         """Return rates at thresholds, as variables of a point; NaN where it is not defined."""
         flat = thresholds.reshape(-1)
         frr = rate(self.genuine - self.ga(flat), self.genuine)
-        found = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
-        found |= self.attacks.rates(flat, frr)
+        rates = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
+        rates |= self.attacks.rates(flat, frr)
         if not (self.genuine > 0 and self.impostor > 0 if defined is None else defined):
-            found = {name: np.full_like(x, np.nan) for name, x in found.items()}
-        return {f"{x}_at_{point}": (dims, found[x].reshape(thresholds.shape)) for x in names}
+            rates = {name: np.full_like(x, np.nan) for name, x in rates.items()}
+        return {f"{x}_at_{point}": (dims, rates[x].reshape(thresholds.shape)) for x in names}
 
     @property
     def attack_eer(self) -> float:
         """The EER of genuine against attack attempts; NaN where a class has none."""
-        return attack_error(self.found, self.attacks).eer
+        return attack_error(self.bona_fide, self.attacks).eer
 
     @property
     def min_a_dcf(self) -> float:
@@ -242,35 +242,35 @@ class ClassCounts:
         return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
 
 
-def attack_error(found: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
+def attack_error(bona_fide: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
     """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
-    missed = found.tally.missed[0], int(attacks.missed.sum())
-    attempts = Attempts.listed(found.tally.genuine, attacks.pooled, *missed)
+    missed = bona_fide.tally.missed[0], int(attacks.missed.sum())
+    attempts = Attempts.listed(bona_fide.tally.genuine, attacks.pooled, *missed)
     if attempts.defined:
         return attempts.equal_error()
     return EqualError()
 
 
 def find_points(
-    found: CountedBonaFide,
+    bona_fide: CountedBonaFide,
     attacks: AttackAttempts,
     targets: np.ndarray,
     weights: np.ndarray,
     rule: Rule | None,
 ) -> tuple[ClassCounts, float]:
     """Return the counts and points of all classes, and the threshold that was chosen, or NaN."""
-    tally, reader, at = found.tally, found.reader, math.nan
+    tally, reader, at = bona_fide.tally, bona_fide.reader, math.nan
     if rule is not None and rule.name not in ("eer", "far"):
-        templates, fusion = found.options["templates"], found.options["fusion"]
+        templates, fusion = bona_fide.options["templates"], bona_fide.options["fusion"]
         at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, missed=tally.missed)
-    cheap, none = _cheap(found.attempts, attacks, weights), np.empty(0)
+    cheap, none = _cheap(bona_fide.attempts, attacks, weights), np.empty(0)
     more = rule.values if rule is not None and rule.name == "far" else ()
     rows = np.append(cheap, at)
     wanted = PointsWanted(
         np.append(targets, more), np.empty((0, 3)), False, rows=rows[rows == rows]
     )
     line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    kept = found.job.second_pass
+    kept = bona_fide.job.second_pass
     if kept is not None:
         own = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
         own.add(*line)
@@ -282,12 +282,12 @@ def find_points(
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
     both = replace(tally, impostor=counter.cells, missed=missed)
     finders = [
-        found.finder(tally, wanted, found.job.second_pass),
-        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), kept, line),
+        bona_fide.finder(tally, wanted, bona_fide.job.second_pass),
+        bona_fide.finder(both, PointsWanted(none, np.empty((0, 3)), False), kept, line),
     ]
-    with threads_for(found.reader.scores):
+    with threads_for(bona_fide.reader.scores):
         while any(passes := [finder.next_second_pass() for finder in finders]):
-            take_second_passes([(found.job, x) for x in passes if x is not None])
+            take_second_passes([(bona_fide.job, x) for x in passes if x is not None])
             if passes[1] is not None:
                 passes[1].add(*line)
         points, pooled = (finder.points() for finder in finders)
@@ -296,14 +296,14 @@ def find_points(
             at = points.equal_error.eer_threshold
         else:
             at = points.threshold_at_far[-1]
-        if not found.attempts.defined or (
+        if not bona_fide.attempts.defined or (
             rule.name == "eer" and math.isnan(points.equal_error.eer)
         ):
             raise ProtocolError(
                 f"{Argument('threshold', str(rule))} is chosen on genuine and impostor "
                 "attempts, but they do not define it; give a number"
             )
-    counts = ClassCounts(found, attacks, points, pooled.equal_error.eer, cheap, weights)
+    counts = ClassCounts(bona_fide, attacks, points, pooled.equal_error.eer, cheap, weights)
     return counts, float(at)
 
 
@@ -333,7 +333,7 @@ _RATES = ("far", "frr", "iapar_max", "iapar_pooled", "riapar")
 
 def with_attack_intervals(
     dataset: xr.Dataset,
-    found: CountedBonaFide,
+    bona_fide: CountedBonaFide,
     parts: AttackedScores,
     attacks: AttackAttempts,
     names: dict[str, Name],
@@ -344,7 +344,7 @@ def with_attack_intervals(
     A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
     target, times its instrument and its attacker where these are known.
     """
-    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(found.tally.missed):
+    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(bona_fide.tally.missed):
         raise ProtocolError(
             f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
         )
@@ -353,7 +353,7 @@ def with_attack_intervals(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
             f"of {', '.join(get_args(Bootstrap))}"
         )
-    people = SubjectAttempts(found.job)
+    people = SubjectAttempts(bona_fide.job)
     sign = 1.0
     if larger_is_closer(parts.bona_fide.kind):
         sign = -1.0
@@ -404,7 +404,7 @@ def with_attack_intervals(
     if not math.isnan(itself := float(dataset["attack_eer"])):
         every = np.unique(np.concatenate([genuine, attacks.pooled]))
         curve = sampled_points(
-            every[np.isfinite(every)], attack_error(found, attacks).eer_threshold
+            every[np.isfinite(every)], attack_error(bona_fide, attacks).eer_threshold
         )
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])

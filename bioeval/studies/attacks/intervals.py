@@ -44,7 +44,7 @@ def presentation_limits(
     weighed = [_Weighed.of(data, units, options, i) for i in classes]
     trials = np.array([sample_of(x.units) for x in weighed])
     number = np.stack([x.number for x in weighed])[:, None]
-    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    limits: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         accepted = np.stack([x.accepted(part) for x in weighed])
         for rate, values in data.rates_of(accepted, number).items():
@@ -54,17 +54,17 @@ def presentation_limits(
                 few = trials[:-1].min()
             if rate == "apcer_of_species":
                 few = trials[:-1]
-            found.setdefault(rate, []).append(confidence_limits(values, options, few))
+            limits.setdefault(rate, []).append(confidence_limits(values, options, few))
     if not np.isnan(data.d_eer.eer):
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
         accepted = np.stack([x.accepted(curve) for x in weighed])
         rates = data.rates_of(accepted, number)
         error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
         low, high = confidence_limits(error, options, trials.min())
-        found["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
+        limits["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
     return {
         rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
-        for rate, parts in found.items()
+        for rate, parts in limits.items()
     }
 
 
@@ -82,10 +82,10 @@ def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndar
 
     What thresholds between the points change there moves every replicate, as it does the data.
     """
-    found = ErrorColumns(falling, rising).equal_error()
-    found = np.clip(found + (itself - found[0]), 0.0, 1.0)
-    found[0] = itself
-    return found
+    errors = ErrorColumns(falling, rising).equal_error()
+    errors = np.clip(errors + (itself - errors[0]), 0.0, 1.0)
+    errors[0] = itself
+    return errors
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class _Weighed:
         cells = np.searchsorted(edges, self.distances), self.codes
         shape = len(edges) + 1, len(self.weights)
         counts = coo_array((np.ones(len(self.codes)), cells), shape=shape).tocsr()
-        found = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
-        return np.where(np.isnan(at)[:, None], 0.0, found)
+        totals = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
+        return np.where(np.isnan(at)[:, None], 0.0, totals)
 
 
 def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
@@ -186,5 +186,5 @@ def morph_limits(
     place = {who: i for i, who in enumerate(sorted({x for morph in people for x in morph}))}
     drawn = weight_columns(len(place), options).astype(np.float64)
     weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
-    found = ratio(values @ weights, weights.sum(axis=0)[None])
-    return confidence_limits(found, options, sample_of(len(place)) // 2)
+    rates = ratio(values @ weights, weights.sum(axis=0)[None])
+    return confidence_limits(rates, options, sample_of(len(place)) // 2)

@@ -182,15 +182,15 @@ def morphing(
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)
     others = _bona_fide(bona_fide, systems, single)
-    found = [_read(x, people, progress) for x in systems.values()]
+    morphs = [_read(x, people, progress) for x in systems.values()]
     if isinstance(given, np.ndarray):
         grid = given
     else:
-        grid = _grid(found, given)
+        grid = _grid(morphs, given)
     at = _used(threshold, systems, others)
     each = [
         _rates(one, grid, targets, people, others.get(name), at.get(name), options)
-        for one, name in zip(found, systems, strict=True)
+        for one, name in zip(morphs, systems, strict=True)
     ]
     made: Variables = {"morphs": len(people)}
     for variable, (dims, value) in each[0].items():
@@ -212,12 +212,12 @@ def morphing(
         chosen_on = "bona fide attempts of each system"
         if fixed:
             chosen_on = "given"
-        potential = _potential(found, [at[x] for x in systems])
+        potential = _potential(morphs, [at[x] for x in systems])
         made["map"] = ("attempts", "systems"), potential
         for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
             coordinates[dim] = np.arange(1, size + 1)
     about = replace(BlockReader(first).about, notes=tuple(first._remarks))
-    attrs = about_attrs(about, "morphing attacks", _doubts(found, people))
+    attrs = about_attrs(about, "morphing attacks", _doubts(morphs, people))
     attrs |= {"chosen_on": chosen_on, **({} if single else {"system": ", ".join(systems)})}
     if options is not None:
         attrs |= {"interval_method": options.method, "confidence": options.confidence}
@@ -272,7 +272,7 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
             f"{Argument('contributors')} has {counted(len(rows), 'tuples')} for "
             f"{counted(len(morphs), 'morphs')}; expected one for each column"
         )
-    found = []
+    contributors = []
     for morph, row in zip(morphs, rows, strict=True):
         names = dict.fromkeys(str(x) for x in require_list("contributors", row))
         names.pop("", None)
@@ -281,8 +281,8 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
                 f"the morph {morph!r} has {counted(len(names), 'contributors')}; expected two "
                 "subjects or more"
             )
-        found.append([*names])
-    return found
+        contributors.append([*names])
+    return contributors
 
 
 def _numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
@@ -301,19 +301,19 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
     if single == isinstance(given, Mapping):
         raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
     if single:
-        found = {"": given}
+        by_system = {"": given}
     else:
-        found = {str(x): y for x, y in given.items()}
+        by_system = {str(x): y for x, y in given.items()}
     for system, one in systems.items():
-        if system not in found:
+        if system not in by_system:
             raise DataError(f"{name} has no scores of the system {system!r}")
-        require_scores(found[system], "bona_fide")
-        if found[system].kind != one.kind:
+        require_scores(by_system[system], "bona_fide")
+        if by_system[system].kind != one.kind:
             raise DataError(
-                f"{name} are of kind {found[system].kind}, the attempts against morphs of "
+                f"{name} are of kind {by_system[system].kind}, the attempts against morphs of "
                 f"{one.kind}; one threshold holds for both"
             )
-    return found
+    return by_system
 
 
 def _read(scores: Scores, people: list[list[str]], progress: Progress | None) -> _Morphs:
@@ -342,21 +342,21 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
                 chosen = [x - block.low for x in inside[who].tolist() if x not in sources[j]]
                 values = np.asarray(block.values[chosen, column], dtype=np.float64)
                 parts[j][i].append(values[~np.isnan(values)])
-    found = []
+    distances = []
     for morph, names_of, each in zip(scores.gallery_labels.tolist(), people, parts, strict=True):
-        found.append([np.concatenate(x) for x in each])
-        for who, values in zip(names_of, found[-1], strict=True):
+        distances.append([np.concatenate(x) for x in each])
+        for who, values in zip(names_of, distances[-1], strict=True):
             if not len(values):
                 raise DataError(
                     f"the contributor {who!r} of the morph {morph!r} has no attempt against it"
                 )
-    return _Morphs(scores, found)
+    return _Morphs(scores, distances)
 
 
-def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
+def _grid(systems: Sequence[_Morphs], number: int | None) -> np.ndarray:
     """Return evenly spaced thresholds over the attempts of all systems."""
-    every = np.concatenate([x for one in found for morph in one.distances for x in morph])
-    finite = to_user(every[np.isfinite(every)], found[0].scores.kind)
+    every = np.concatenate([x for one in systems for morph in one.distances for x in morph])
+    finite = to_user(every[np.isfinite(every)], systems[0].scores.kind)
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
     return np.unique(linear_grid(low, high, number))
 
@@ -367,7 +367,7 @@ def _used(
     """Return the threshold of each system, as a distance; none where it is not given."""
     if given is None:
         return {}
-    name, found = Argument("threshold"), {}
+    name, thresholds = Argument("threshold"), {}
     if isinstance(given, Mapping):
         by_system = given
     else:
@@ -377,15 +377,15 @@ def _used(
             raise DataError(f"{name} has no threshold of the system {system!r}")
         rule = Rule.parse(by_system[system])
         if rule.name == "fixed":
-            found[system] = rule.as_distance(scores.kind).values[0]
+            thresholds[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
             raise DataError(f"{name} is {given!r}; expected a number or far=X")
         elif system not in others:
             raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
         else:
             ds = verification(others[system], far_targets=rule.values)
-            found[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
-    return found
+            thresholds[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
+    return thresholds
 
 
 def _rates(
@@ -413,22 +413,25 @@ def _rates(
         for name, values in (("mmpmr", every), ("mmpmr_prod", product)):
             limits = morph_limits(values.astype(np.float64), people, options)
             measures |= {f"{name}_low": limits[0], f"{name}_high": limits[1]}
-    found: Variables = {"attempts_min": ((), min(sizes)), "attempts_max": ((), max(sizes))}
-    found |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
+    variables: Variables = {"attempts_min": ((), min(sizes)), "attempts_max": ((), max(sizes))}
+    variables |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
     for end in ("", "_low", "_high") if options is not None else ("",):
         values = measures[f"mmpmr{end}"]
         if ds is not None:
-            found[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
+            variables[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
         if used is not None:
-            found[f"mmpmr_at_threshold{end}"] = (), values[-1]
+            variables[f"mmpmr_at_threshold{end}"] = (), values[-1]
     if ds is not None:
         frr = ds["frr"].values
-        found |= {
+        variables |= {
             "frr": (("threshold",), frr),
-            "rmmr": (("threshold",), found["mmpmr"][1] + frr),
-            "rmmr_prod": (("threshold",), found["mmpmr_prod"][1] + frr),
+            "rmmr": (("threshold",), variables["mmpmr"][1] + frr),
+            "rmmr_prod": (("threshold",), variables["mmpmr_prod"][1] + frr),
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
-            "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
+            "rmmr_at_far": (
+                ("far_target",),
+                variables["mmpmr_at_far"][1] + ds["frr_at_far"].values,
+            ),
         }
     whose = None
     if bona_fide is not None and knows_people(bona_fide):
@@ -442,12 +445,12 @@ def _rates(
             shown = values[: len(at)].astype(np.float64)
             limits = relative_morph_limits(shown, people, genuine, at, frr, options)
             for end, x in zip(("low", "high"), limits, strict=True):
-                found[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
+                variables[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
                 if name == "rmmr":
-                    found[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
+                    variables[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
     if used is not None:
-        found["threshold_used"] = (), to_user(used, kind)
-    return found
+        variables["threshold_used"] = (), to_user(used, kind)
+    return variables
 
 
 def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
@@ -458,18 +461,18 @@ def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
     return distances, [str(attempts.names[i]) for i in who.tolist()]
 
 
-def _potential(found: Sequence[_Morphs], at: Sequence[float]) -> np.ndarray:
+def _potential(morphs: Sequence[_Morphs], at: Sequence[float]) -> np.ndarray:
     """Return the morphing attack potential by attempts and systems."""
-    most = min(min(one.sizes) for one in found)
-    reached = np.stack([one.reached(x, most) for one, x in zip(found, at, strict=True)])
-    attempts, systems = np.arange(1, most + 1), np.arange(1, len(found) + 1)
+    most = min(min(one.sizes) for one in morphs)
+    reached = np.stack([one.reached(x, most) for one, x in zip(morphs, at, strict=True)])
+    attempts, systems = np.arange(1, most + 1), np.arange(1, len(morphs) + 1)
     of_morph = (reached[None] >= attempts[:, None, None]).sum(axis=1)  # attempts, morphs
     return (of_morph[:, None] >= systems[:, None]).sum(axis=2) / reached.shape[1]
 
 
-def _doubts(found: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
+def _doubts(systems: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
     """Yield warnings of unequal numbers of attempts and of few people."""
-    low, high = min(min(x.sizes) for x in found), max(max(x.sizes) for x in found)
+    low, high = min(min(x.sizes) for x in systems), max(max(x.sizes) for x in systems)
     if low < high:
         yield (
             f"contributors have {low:,} to {high:,} attempts: mmpmr grows with their number; the "

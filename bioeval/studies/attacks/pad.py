@@ -184,9 +184,9 @@ def pad(
     grid = _grid(data, given, [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan], kind)
     inside = to_internal(grid, kind)
     order = slice(None, None, -1 if larger_is_closer(kind) else 1)
-    for rate, found in data.rates(inside).items():
-        dims = ("threshold", "species")[: found.ndim]
-        made[rate] = dims, found[order]
+    for rate, curve in data.rates(inside).items():
+        dims = ("threshold", "species")[: curve.ndim]
+        made[rate] = dims, curve[order]
     if options is not None:
         from bioeval.studies.attacks.intervals import presentation_limits
 
@@ -327,11 +327,11 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
     rates = {x: y[0] for x, y in data.rates(np.array([math.nan if at is None else at])).items()}
     if at is None:
         rates = {name: np.full(np.shape(x), math.nan) for name, x in rates.items()}
-    found: Variables = {
+    variables: Variables = {
         f"{name}_at_threshold": (("species",) * np.ndim(x), x) for name, x in rates.items()
     }
     used = to_user(math.nan if at is None else at, kind)
-    return found | {"threshold_used": used, "acer": (rates["apcer"] + rates["bpcer"]) / 2}
+    return variables | {"threshold_used": used, "acer": (rates["apcer"] + rates["bpcer"]) / 2}
 
 
 def _grid(
@@ -352,7 +352,7 @@ def _grid(
 
 def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
     """Return the codes of the subject and the instrument of each presentation, if known."""
-    found = {}
+    units = {}
     for name, given in (("subjects", subjects), ("instrument", instrument)):
         if given is None:
             continue
@@ -362,8 +362,8 @@ def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.
                 f"{Argument(name)} has shape {labels.shape}; expected {data.codes.shape}, one for "
                 "each presentation"
             )
-        found[name] = np.unique(labels.astype(str), return_inverse=True)[1]
-    return found
+        units[name] = np.unique(labels.astype(str), return_inverse=True)[1]
+    return units
 
 
 NAMES = {

@@ -65,7 +65,7 @@ def _species(system: System) -> list[System]:
     ds = system.dataset
     near = np.abs(ds["threshold"].values - float(ds["eer_threshold"]))
     near[np.isnan(near)] = np.inf
-    found = []
+    by_species = []
     for i, name in enumerate(ds["species"].values.tolist()):
         iapar = ds["iapar_of_species"].isel(species=i, drop=True)
         own = ds.assign(
@@ -74,8 +74,8 @@ def _species(system: System) -> list[System]:
             impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
         ).drop_vars("eer")
         if int(own["impostor_attempts"]):
-            found.append(replace(system, name=name, dataset=own))
-    return found
+            by_species.append(replace(system, name=name, dataset=own))
+    return by_species
 
 
 def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisplay:
@@ -248,10 +248,10 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     def __init__(self, system: System):
         ds = system.dataset
         empty = {x: Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0) for x in _CLASSES}
-        found = {**empty, **histograms_between(ds)}
-        two = ScoreHistograms(found["genuine"], found["impostor"], ds)
+        counts = {**empty, **histograms_between(ds)}
+        two = ScoreHistograms(counts["genuine"], counts["impostor"], ds)
         super().__init__({system.name: two})
-        self.attack = {system.name: found["attack"]}
+        self.attack = {system.name: counts["attack"]}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:

@@ -79,13 +79,13 @@ def _score(cells: Cells, key: str | None) -> int:
             )
         return cells.header.index(key)
     if cells.names:
-        found = cells.scores
-        if len(found) != 1:
+        columns = cells.scores
+        if len(columns) != 1:
             raise DataError(
-                f"{cells.path}: {len(found)} columns of scores among {listed}; name one with "
+                f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with "
                 f"{Argument('scores_key')}"
             )
-        return found[0]
+        return columns[0]
     if not cells.numbers:
         raise DataError(f"{cells.path}: no column of numbers; expected a score on each line")
     return cells.numbers[-1]
@@ -126,14 +126,14 @@ def _species(cells: Cells, score: int) -> list[str]:
         species = columns[attack]
     else:
         species = _beside(columns, flags, {score, truth[0]})
-    found = []
+    of_presentations = []
     for flag, name in zip(flags, species, strict=True):
         named = not no_species(name)
         if attack is not None and named:
-            found.append(name)
+            of_presentations.append(name)
         else:
-            found.append("" if flag else name if named else "spoof")
-    return found
+            of_presentations.append("" if flag else name if named else "spoof")
+    return of_presentations
 
 
 def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:

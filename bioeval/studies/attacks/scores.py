@@ -147,17 +147,17 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
             f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
             "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
-    genuine, found = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
-    assert isinstance(found, PairScores)
-    found.attack = np.full(len(rows), "spoof", dtype=object)
-    if found.pair_subjects is not None:
-        claimed, real = found.pair_subjects.T.tolist()
+    genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
+    assert isinstance(spoofs, PairScores)
+    spoofs.attack = np.full(len(rows), "spoof", dtype=object)
+    if spoofs.pair_subjects is not None:
+        claimed, real = spoofs.pair_subjects.T.tolist()
         people = set(claimed)
         names = ["" if x in people else str(x).removeprefix("attack/") for x in real]
-        found.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
+        spoofs.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
     if not genuine:
-        return found, ()
-    return found, (
+        return spoofs, ()
+    return spoofs, (
         f"{counted(genuine, 'genuine pairs')} of the attacks' list left out: those of the other "
         "list count",
     )

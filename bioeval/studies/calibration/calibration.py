@@ -97,13 +97,13 @@ def check_priors(priors: Any) -> np.ndarray:
 
 def check_costs(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
-    found = numbers_or_nothing(costs).tolist()
-    if len(found) != 2 or not all(0 < cost < math.inf for cost in found):
+    values = numbers_or_nothing(costs).tolist()
+    if len(values) != 2 or not all(0 < cost < math.inf for cost in values):
         raise DataError(
             f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
             "and of a false accept"
         )
-    return found[0], found[1]
+    return values[0], values[1]
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
@@ -140,15 +140,15 @@ def calibration_dataset(
     `equalised` are the costs of :func:`_equalised`.
     """
     curve = scipy.special.expit(LOG_ODDS)
-    found: Variables = {}
+    variables: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
-        found |= _of_ratios(counts, priors, costs)
+        variables |= _of_ratios(counts, priors, costs)
         ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
-        found["ece"] = ("prior_log_odds",), ece
-        found["cllr"] = float(ece[_EVEN])
+        variables["ece"] = ("prior_log_odds",), ece
+        variables["cllr"] = float(ece[_EVEN])
         coordinates["llr"] = RATIOS
-    found |= _least(counts, priors, costs)
+    variables |= _least(counts, priors, costs)
     if equalised is not None:
         actual, least = equalised
     else:
@@ -158,26 +158,26 @@ def calibration_dataset(
             least = none
         else:
             least = counts.pooled.least_cost(np.ones(len(beta)), beta)
-        frr = found.get(f"{'frr'}_at_bayes", ((), none))[1]
-        far = found.get(f"{'far'}_at_bayes", ((), none))[1]
+        frr = variables.get(f"{'frr'}_at_bayes", ((), none))[1]
+        far = variables.get(f"{'far'}_at_bayes", ((), none))[1]
         actual = frr + beta * far
-    if "cllr" in found:
-        found["c_primary"] = float(actual.mean())
-    found["min_c_primary"] = float(least.mean())
-    if "cllr" in found:
+    if "cllr" in variables:
+        variables["c_primary"] = float(actual.mean())
+    variables["min_c_primary"] = float(least.mean())
+    if "cllr" in variables:
         with np.errstate(invalid="ignore"):
-            found["calibration_loss"] = found["cllr"] - found["min_cllr"]
+            variables["calibration_loss"] = variables["cllr"] - variables["min_cllr"]
     entr = scipy.special.entr
-    found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
-    found["genuine_attempts"] = len(counts.genuine)
-    found["impostor_attempts"] = counts.impostor_attempts
-    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
+    variables["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
+    variables["genuine_attempts"] = len(counts.genuine)
+    variables["impostor_attempts"] = counts.impostor_attempts
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, variables))
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return build(found, CALIBRATION, coordinates, attrs)
+    return build(variables, CALIBRATION, coordinates, attrs)
 
 
 def _of_ratios(
@@ -228,9 +228,9 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
             "min_bayes_error": pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS))),
             "min_ece": pooled.cross_entropy(LOG_ODDS),
         }
-    found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
-    found |= {name: (("prior_log_odds",), values) for name, values in least.items()}
-    found["min_cllr"] = float(least["min_ece"][_EVEN])
+    variables: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
+    variables |= {name: (("prior_log_odds",), values) for name, values in least.items()}
+    variables["min_cllr"] = float(least["min_ece"][_EVEN])
     if pooled is not None:
         ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
         blocks = {
@@ -240,8 +240,8 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
             "pav_genuine": pooled.genuine,
             "pav_impostor": pooled.impostor,
         }
-        found |= {name: (("pav_block",), values) for name, values in blocks.items()}
-    return found
+        variables |= {name: (("pav_block",), values) for name, values in blocks.items()}
+    return variables
 
 
 def _weights(
@@ -253,19 +253,19 @@ def _weights(
     return miss / least, accept / least
 
 
-def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
+def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
     said = []
-    if "cllr" not in found:
+    if "cllr" not in variables:
         said.append(
             f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
             "minima are given; a calibrator that has learnt from other people makes ratios of them"
         )
-    elif found["cllr"] > 1:
+    elif variables["cllr"] > 1:
         said.append(
             "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
         )
     genuine, impostor = counts.infinite
-    if "cllr" in found and (genuine or impostor):
+    if "cllr" in variables and (genuine or impostor):
         said.append(
             f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
             f"{counted(impostor, 'impostor attempts')} with inf"
@@ -388,11 +388,11 @@ def _equalised(
     frr, far = [], []
     for value in np.unique(values):
         part = scores.select(probes=np.flatnonzero(values == value))
-        found = attempts_within(part, thresholds, templates, fusion)
-        if found.genuine_attempts:
-            frr.append(1 - found.genuine / found.genuine_attempts)
-        if found.impostor_attempts:
-            far.append(found.impostor / found.impostor_attempts)
+        attempts = attempts_within(part, thresholds, templates, fusion)
+        if attempts.genuine_attempts:
+            frr.append(1 - attempts.genuine / attempts.genuine_attempts)
+        if attempts.impostor_attempts:
+            far.append(attempts.impostor / attempts.impostor_attempts)
     none = np.full(len(thresholds), np.nan)
     miss = np.mean(frr, axis=0) if frr else none
     accept = np.mean(far, axis=0) if far else none

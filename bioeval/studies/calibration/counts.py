@@ -142,10 +142,10 @@ def count_for_calibration(
     reader = BlockReader(scores)
     job = VerificationJob(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
         for own, _ in job.attempts(reader):
-            found.append(own)
-        genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
+            parts.append(own)
+        genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
         if wanted is None:
             extra = np.empty(0)

@@ -133,10 +133,10 @@ def with_kind_finding(
     scores = compared(scores, card)
     labels = partial(label_checks, scores, ())
     findings = _findings(scores, labels, True, progress)
-    found = next((x for x in findings if x.check == "kind"), None)
-    if found is None or found.severity == "ok":
+    finding = next((x for x in findings if x.check == "kind"), None)
+    if finding is None or finding.severity == "ok":
         return tree
-    said = f"{found.message}; {found.remedy}"
+    said = f"{finding.message}; {finding.remedy}"
     for node in doubtful:
         lines = str(node.attrs["warnings"]).splitlines()
         lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
@@ -149,8 +149,8 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
     if scores.layout == "top-k":
         return ""
     for read in (False, True):
-        for found in check_data(scores, protocol, read_scores=read).of("error"):
-            return "; ".join(filter(None, (found.message, found.remedy)))
+        for finding in check_data(scores, protocol, read_scores=read).of("error"):
+            return "; ".join(filter(None, (finding.message, finding.remedy)))
     return ""
 
 
@@ -168,17 +168,17 @@ def _findings(
     if not read_scores:
         yield from labels(symmetric=True)
         return
-    found = scan(scores, progress)
-    if len(found.lines):
-        symmetric = mirrored(found)
+    scanned = scan(scores, progress)
+    if len(scanned.lines):
+        symmetric = mirrored(scanned)
     else:
         symmetric = scores._streams
     yield from labels(
         symmetric=symmetric,
-        impostors=int(found.counts[IMPOSTOR]),
-        self_compared=compared_with_themselves(scores, found),
+        impostors=int(scanned.counts[IMPOSTOR]),
+        self_compared=compared_with_themselves(scores, scanned),
     )
-    yield from score_checks(scores, found)
+    yield from score_checks(scores, scanned)
 
 
 # Least columns in a digest of a row, of which equal ones are no chance.
@@ -204,20 +204,22 @@ class Copies(NamedTuple):
     proven: list[tuple[int, int]]  # cells, of the first, whose templates have the same scores
 
 
-def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies:
+def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copies:
     """Look for copies under two labels; `impostor` are sampled impostor distances."""
-    perfect = distance_of_copy(scores.kind, found.rows[:, 0])
+    perfect = distance_of_copy(scores.kind, scanned.rows[:, 0])
     if math.isnan(perfect):
         return Copies(0, [], math.nan, [])
-    exact = int(found.counts[PERFECT_IMPOSTOR])
-    limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
+    exact = int(scanned.counts[PERFECT_IMPOSTOR])
+    limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
+    rows = (
+        np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
+    )
     for i in rows[:_MOST_ROWS] if limit else ():
-        away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
+        away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
         near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
-    proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
+    proven = [cell for cell in scanned.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
     return Copies(exact, near, limit, proven)
 
@@ -247,16 +249,16 @@ def near_limit(distances: np.ndarray, comparisons: int) -> float:
     return min(_NEAR * usual, near * (_CHANCE * n / (comparisons * low)) ** (1 / power))
 
 
-def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Finding:
+def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
-    varied = found.rows[:, 0] < found.rows[:, 1]
-    enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
-    rows = _equal(found.row_digests[:, 0], varied & enough)
+    varied = scanned.rows[:, 0] < scanned.rows[:, 1]
+    enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
+    rows = _equal(scanned.row_digests[:, 0], varied & enough)
     groups = [("row", group, codes_of(scores).probe) for group in rows]
-    if (found.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
-        varied = found.columns[0] < found.columns[1]
+    if (scanned.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+        varied = scanned.columns[0] < scanned.columns[1]
         groups += [
-            ("column", g, codes_of(scores).gallery) for g in _equal(found.column_digests, varied)
+            ("column", g, codes_of(scores).gallery) for g in _equal(scanned.column_digests, varied)
         ]
     mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
     near = [cell for cell in copies.proven if cell in copies.near]
@@ -319,16 +321,18 @@ def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
     return sorted((np.sort(g) for g in np.split(order, cuts) if len(g) > 1), key=lambda g: g[0])
 
 
-def distance_finding(scores: Scores, found: DataScan, copies: Copies, on_lattice: bool) -> Finding:
+def distance_finding(
+    scores: Scores, scanned: DataScan, copies: Copies, on_lattice: bool
+) -> Finding:
     """Return the finding of different labels or templates at the distance of a copy."""
-    genuine = int(found.counts[PERFECT_GENUINE])
+    genuine = int(scanned.counts[PERFECT_GENUINE])
     if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
-        where = listed(_named(scores, found.cells(PERFECT_GENUINE)))
-        fault = genuine < found.counts[GENUINE] / 2 and not on_lattice
+        where = listed(_named(scores, scanned.cells(PERFECT_GENUINE)))
+        fault = genuine < scanned.counts[GENUINE] / 2 and not on_lattice
         return genuine_copies(scores, genuine, where, " of different templates", fault=fault)
-    cells = [*found.cells(PERFECT_IMPOSTOR), *copies.near]
+    cells = [*scanned.cells(PERFECT_IMPOSTOR), *copies.near]
     where = listed(_named(scores, cells))
-    return copy_finding(scores, copies, int(found.counts[IMPOSTOR]), where)
+    return copy_finding(scores, copies, int(scanned.counts[IMPOSTOR]), where)
 
 
 def genuine_copies(
@@ -542,46 +546,46 @@ _FAILED_REMEDY = (
 )
 
 
-def score_checks(scores: Scores, found: DataScan) -> Iterator[Finding]:
+def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     """Yield the findings of a pass over a matrix."""
     valued = scores.kind != "order"
-    impostor, sample = _samples(scores, found)
-    copies = find_copies(scores, found, impostor)
-    yield _failed(scores, found)
+    impostor, sample = _samples(scores, scanned)
+    copies = find_copies(scores, scanned, impostor)
+    yield _failed(scores, scanned)
     if not scores._streams:
-        yield _sentinels(scores, found, impostor if copies.exact and not copies.proven else None)
-    yield duplicates_finding(scores, found, copies)
+        yield _sentinels(scores, scanned, impostor if copies.exact and not copies.proven else None)
+    yield duplicates_finding(scores, scanned, copies)
     ties = ties_finding(sample)
     if valued:
         yield distance_finding(
-            scores, found, copies, on_lattice=lattice_step(np.unique(sample), LEAST_LATTICE) > 0
+            scores, scanned, copies, on_lattice=lattice_step(np.unique(sample), LEAST_LATTICE) > 0
         )
-    if len(found.lines):
-        yield _symmetry(scores, found)
+    if len(scanned.lines):
+        yield _symmetry(scores, scanned)
     if valued:
-        yield kind_finding(scores, found.genuine, impostor, _diagonal(scores, found))
+        yield kind_finding(scores, scanned.genuine, impostor, _diagonal(scores, scanned))
         yield ties
-    if len(found.medians):
-        yield label_error_finding(scores, found.medians)
+    if len(scanned.medians):
+        yield label_error_finding(scores, scanned.medians)
 
 
-def _failed(scores: Scores, found: DataScan) -> Finding:
+def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
-    infinite = int(found.counts[FARTHEST] + found.counts[NEAREST])
-    where = listed(f"row {i}, column {j}" for i, j in found.cells(FAILED))
+    infinite = int(scanned.counts[FARTHEST] + scanned.counts[NEAREST])
+    where = listed(f"row {i}, column {j}" for i, j in scanned.cells(FAILED))
     lost = [
         f"all of row {i}"
-        for i in np.flatnonzero((found.rows[:, 0] > found.rows[:, 1]) & (found.rows[:, 2] > 1))[
-            :SHOWN
-        ]
+        for i in np.flatnonzero(
+            (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
+        )[:SHOWN]
     ]
-    number = int(found.counts[FAILED])
+    number = int(scanned.counts[FAILED])
     return failures(
         scores,
         number,
         listed([*lost, where] if lost else [where]),
         infinite,
-        int(found.counts[NEAREST]),
+        int(scanned.counts[NEAREST]),
     )
 
 
@@ -614,13 +618,13 @@ def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: in
     return Finding("failed", "ok", "every comparison has a finite score")
 
 
-def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) -> Finding:
+def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) -> Finding:
     """Return the finding about rows, columns and values that stand for failed comparisons.
 
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
     """
-    seen = found.reader.watch.found()
+    seen = scanned.reader.watch.found()
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
@@ -642,7 +646,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
         impostor = np.ones(len(scattered), dtype=bool)
         for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
-                watch = found.reader.watch
+                watch = scanned.reader.watch
                 places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
                 hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
@@ -655,48 +659,48 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
 
 def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
-    found = list(ends)
-    if not found:
+    numbered = list(ends)
+    if not numbered:
         return None
     said = [
-        f"{shared:,} of {of} have the score {end.value:.6g}, {end.how}" for end, shared in found
+        f"{shared:,} of {of} have the score {end.value:.6g}, {end.how}" for end, shared in numbered
     ]
-    severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
+    severity = max((end.severity for end, _ in numbered), key=SEVERITIES.index)
     return Finding(
         "sentinels",
         severity,
         "; ".join(said),
-        sum(shared for _, shared in found),
+        sum(shared for _, shared in numbered),
         where,
         _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
     )
 
 
-def mirrored(found: DataScan) -> bool:
+def mirrored(scanned: DataScan) -> bool:
     """Whether most pairs are attempts both ways, with one score but for rounding."""
-    gap, scale = _gaps(found)
-    both_ways = 2 * found.compared.all(axis=0).sum() > found.compared[0].sum()
+    gap, scale = _gaps(scanned)
+    both_ways = 2 * scanned.compared.all(axis=0).sum() > scanned.compared[0].sum()
     return bool(both_ways) and bool(gap.max(initial=0.0) <= _ROUNDING * scale)
 
 
-def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
+def _gaps(scanned: DataScan) -> tuple[np.ndarray, float]:
     """Return the differences between both directions, and the largest finite distance."""
-    forth, back, lines = found.forth, found.back, found.lines
+    forth, back, lines = scanned.forth, scanned.back, scanned.lines
     with np.errstate(invalid="ignore"):
         gap = np.where(forth == back, 0.0, np.abs(forth - back))
     gap[np.isnan(forth) & np.isnan(back)] = 0.0
     gap[np.isnan(gap)] = np.inf
     gap[np.arange(len(lines)), lines] = 0.0
-    gap[~found.compared.all(axis=0)] = 0.0
+    gap[~scanned.compared.all(axis=0)] = 0.0
     finite = forth[np.isfinite(forth)]
     return gap, float(np.abs(finite).max(initial=0.0))
 
 
-def _symmetry(scores: Scores, found: DataScan) -> Finding:
+def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about whether both directions of a pair have one score."""
-    gap, scale = _gaps(found)
-    both_ways = np.array(found.compared.all(axis=0))
-    both_ways[np.arange(len(gap)), found.lines] = False
+    gap, scale = _gaps(scanned)
+    both_ways = np.array(scanned.compared.all(axis=0))
+    both_ways[np.arange(len(gap)), scanned.lines] = False
     number, of = int((gap > 0).sum()), int(both_ways.sum())
     if not of:
         return Finding("symmetry", "ok", "each pair is compared in one direction")
@@ -706,9 +710,9 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
     sign = 1.0
     if larger_is_closer(scores.kind):
         sign = -1.0
-    one = f"{0.0 + sign * found.forth[k, j]:.6g}"
-    other = f"{0.0 + sign * found.back[k, j]:.6g}"
-    where = f"row {found.lines[k]}, column {j}: {one}, the other way round {other}"
+    one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
+    other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
+    where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
         return Finding("symmetry", "note", f"{said}, by rounding alone", number, where)
@@ -731,14 +735,14 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
     )
 
 
-def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
+def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
-    watch = found.reader.watch
+    watch = scanned.reader.watch
     sign = 1.0
     if larger_is_closer(scores.kind):
         sign = -1.0
     sample = watch.sample.copy()
-    if found.same:  # each pair of templates in one direction
+    if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
     other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
@@ -748,29 +752,34 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     return impostor, sample[np.isfinite(sample)]
 
 
-def _diagonal(scores: Scores, found: DataScan) -> int:
+def _diagonal(scores: Scores, scanned: DataScan) -> int:
     """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
-    diagonal = found.diagonal
-    if not found.same or scores._streams or np.isfinite(diagonal).sum() < 2:
+    diagonal = scanned.diagonal
+    if not scanned.same or scores._streams or np.isfinite(diagonal).sum() < 2:
         return 0
     known = np.isfinite(diagonal)
-    near = (diagonal[known] <= found.rows[known, 0]).mean()
-    far = (diagonal[known] >= found.rows[known, 1]).mean()
+    near = (diagonal[known] <= scanned.rows[known, 0]).mean()
+    far = (diagonal[known] >= scanned.rows[known, 1]).mean()
     return int(near > 0.9) - int(far > 0.9)
 
 
-def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
+def compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
     """Whether probe and gallery template of one place are equal, by their scores.
 
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.
     """
-    if not knows_people(scores) or found.same or not len(found.diagonal) or not same_labels(scores):
+    if (
+        not knows_people(scores)
+        or scanned.same
+        or not len(scanned.diagonal)
+        or not same_labels(scores)
+    ):
         return False
     several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
-    told = several & np.isfinite(found.diagonal)
-    diagonal, nearest = found.diagonal[told], found.rows[told, 0]
+    told = several & np.isfinite(scanned.diagonal)
+    diagonal, nearest = scanned.diagonal[told], scanned.rows[told, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:
         return False
-    scale = abs(found.rows[told, :2]).max()
+    scale = abs(scanned.rows[told, :2]).max()
     return len(diagonal) >= _TELLING_ROWS or bool(np.ptp(diagonal) <= _ROUNDING * scale)

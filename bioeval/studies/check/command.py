@@ -104,30 +104,30 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
 
         if other is not None:
             run.stages("looking")
-            found = other.check()
+            checked = other.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
             protocol = card(protocol)
             scores = run.read()
             run.stages("looking")
-            found = check_data(
+            checked = check_data(
                 scores, protocol, far_targets=far_targets, progress=run.stages.counting
             )
         rows = [
             {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
-            for row in found.records()
+            for row in checked.records()
         ]
         document = {
             "bioeval": __version__,
             "file": data,
-            "data": found.data,
-            "protocol": found.protocol,
-            "misleads": found.misleads,
+            "data": checked.data,
+            "protocol": checked.protocol,
+            "misleads": checked.misleads,
             "findings": rows,
             **({"result": second} if other is not None else {}),
         }
         csv = {"findings.csv": rows}
-        run.save(document, None, table_of(found, reword), csv=csv)
-    if found.misleads:
+        run.save(document, None, table_of(checked, reword), csv=csv)
+    if checked.misleads:
         click.get_current_context().exit(1)

@@ -254,10 +254,10 @@ def _names(scores: Scores) -> Finding:
     for side, meta in sides:
         for column in (x for x in _NAMES if x in meta and _is_text(meta[x])):
             looked.append(column)
-            found: dict[str, list[int]] = defaultdict(list)
+            places_of: dict[str, list[int]] = defaultdict(list)
             for place, name in enumerate(meta[column].tolist()):
-                found[str(name)].append(place)
-            repeated = {k: v for k, v in found.items() if len(v) > 1}
+                places_of[str(name)].append(place)
+            repeated = {k: v for k, v in places_of.items() if len(v) > 1}
             if repeated:
                 extra = sum(len(v) - 1 for v in repeated.values())
                 where = (f"{k!r} ({side}s {listed(v)})" for k, v in repeated.items())
@@ -453,10 +453,10 @@ class Suspects:
     judged: int
 
 
-def suspect_templates(reader: BlockReader, found: np.ndarray) -> Suspects:
+def suspect_templates(reader: BlockReader, medians: np.ndarray) -> Suspects:
     """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
-    left = _Left(reader, found)
-    natural_zero = reader.scores.kind == "distance" and not (found[:, :2] < 0).any()
+    left = _Left(reader, medians)
+    natural_zero = reader.scores.kind == "distance" and not (medians[:, :2] < 0).any()
     rows, nearest = list[int](), list[int]()
     certain = judged = 0
     while len(rows) < MOST_NAMED:
@@ -483,15 +483,15 @@ def suspect_templates(reader: BlockReader, found: np.ndarray) -> Suspects:
 
 def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     """Return the finding about templates whose label is likely wrong."""
-    found = suspect_templates(BlockReader(scores), medians)
-    number, rows = len(found.rows), np.sort(found.rows).tolist()
+    suspects = suspect_templates(BlockReader(scores), medians)
+    number, rows = len(suspects.rows), np.sort(suspects.rows).tolist()
     if not number:
         return Finding(
             "label-errors",
             "ok",
-            f"{counted(found.judged, 'templates')} compared: none is much nearer to another "
+            f"{counted(suspects.judged, 'templates')} compared: none is much nearer to another "
             "subject than to its own"
-            if found.judged
+            if suspects.judged
             else "no template has scores of its own label and of others",
         )
     least = "at least " * (number == MOST_NAMED)
@@ -500,9 +500,9 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
         is_nearer = "is"
     return Finding(
         "label-errors",
-        "warning" if found.certain else "note",
+        "warning" if suspects.certain else "note",
         f"{least}{counted(number, 'templates')} {is_nearer} much nearer to another label than to "
-        f"{'its' if number == 1 else 'their'} own, of {found.judged:,} compared",
+        f"{'its' if number == 1 else 'their'} own, of {suspects.judged:,} compared",
         number,
         f"row{'s' * (number > 1)} {listed(rows, 10)}",
         "inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
@@ -539,10 +539,10 @@ def _rejects(z: np.ndarray, rate: float) -> bool:
 class _Left:
     """Medians of the templates that remain when some are taken out one after the other."""
 
-    def __init__(self, reader: BlockReader, found: np.ndarray):
+    def __init__(self, reader: BlockReader, medians: np.ndarray):
         self.reader, self.gallery = reader, reader.gallery
-        self.own, self.near = found[:, 0].copy(), found[:, 1].copy()
-        self.group = found[:, 2].astype(np.int64)
+        self.own, self.near = medians[:, 0].copy(), medians[:, 1].copy()
+        self.group = medians[:, 2].astype(np.int64)
         self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
         self._read: dict[int, np.ndarray] = {}
 

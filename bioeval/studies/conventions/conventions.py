@@ -194,16 +194,16 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if not equals:
         return every[stem], None
     try:
-        found = float(at)
+        value = float(at)
     except ValueError:
-        found = math.nan
+        value = math.nan
     rank = stem in ("cms", "cmc")
-    if not (found > 0 and (found.is_integer() if rank else found < 1)):
+    if not (value > 0 and (value.is_integer() if rank else value < 1)):
         expected = "a FAR between 0 and 1, as frr_at_far=0.01"
         if rank:
             expected = "a rank, as cmc=1"
         raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
-    return every[stem + equals], found
+    return every[stem + equals], value
 
 
 class _Shared:
@@ -222,12 +222,12 @@ class _Shared:
         """Return the measures of a reading; of a number, those of one measure."""
         try:
             # The calls are written in this file; of the user's they hold names of cards alone.
-            found = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
+            result = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
         except ProtocolError:
             return {}
-        if isinstance(found, float):
-            return {reading.measure: found}
-        return _measures(found, task)
+        if isinstance(result, float):
+            return {reading.measure: result}
+        return _measures(result, task)
 
     def evaluate(self, scores: Scores, card: str, **options: Any) -> xr.DataTree:
         """Evaluate all tasks of a card."""
@@ -284,12 +284,12 @@ class _Shared:
         return self._kept[key]
 
 
-def _measures(found: Any, task: str) -> dict[str, float]:
+def _measures(result: Any, task: str) -> dict[str, float]:
     """Return the measures of a result by name."""
-    if isinstance(found, xr.DataTree):
-        ds = found.to_dataset()
+    if isinstance(result, xr.DataTree):
+        ds = result.to_dataset()
     else:
-        ds = found
+        ds = result
     values: dict[str, float] = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")

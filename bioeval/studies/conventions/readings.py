@@ -143,12 +143,12 @@ class Readings:
         """Return the readings, the base first, and those not supported, with what is missing."""
         base, others = self._cards()
         make = {"verification": self._verification, "reid": self._reid}
-        call, found, result = make.get(self.task, self._identification)(base)
+        call, of_task, result = make.get(self.task, self._identification)(base)
         changed = [
             Reading(words, option, call(of)) for words, option, of in self._data_departures()
         ]
         cards = [Reading(f"the card {x.name}", f"--protocol {x.name}", result(x)) for x in others]
-        readings = [Reading(f"the card {base.name}", "", call()), *changed, *found, *cards]
+        readings = [Reading(f"the card {base.name}", "", call()), *changed, *of_task, *cards]
         return readings, self._lacking()
 
     # -- cards
@@ -282,16 +282,18 @@ class Readings:
             node = f"verification/{card.verification.templates[0]}"
             return f'be.evaluate(scores, "{card.name}", {targets})["{node}"]'
 
-        found = []
+        readings = []
         if not pairs:
             if first != "single":
                 option = 'templates="single"'
-                found.append(Reading("one attempt per template", option, call(made=f"{option}, ")))
+                readings.append(
+                    Reading("one attempt per template", option, call(made=f"{option}, "))
+                )
             for fusion in FUSED:
                 if first != "multi" or fusion != task.fusion:
                     words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
-                    found.append(Reading(words, option, call(made=f"{option}, ")))
+                    readings.append(Reading(words, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
             for which, half in (("later", "tril"), ("earlier", "triu")):
@@ -300,10 +302,10 @@ class Readings:
                     side = -1
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
                 words = f"each pair of templates once, the {which} one as the probe"
-                found.append(Reading(words, "unordered pairs", call(of)))
+                readings.append(Reading(words, "unordered pairs", call(of)))
         if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
-            found += self._rules_of_points(call)
-        return call, found, result
+            readings += self._rules_of_points(call)
+        return call, readings, result
 
     def _rules_of_points(self, call: Callable[..., str]) -> Iterator[Reading]:
         """Yield other rules of EER, and of FRR at a FAR, from the points at all scores."""
@@ -389,7 +391,7 @@ class Readings:
             return f"be.{self.task}({of}, {written}{targets})"
 
         unit = {"template": "subject", "subject": "template"}[card.rank_unit]
-        found = [
+        readings = [
             *(
                 Reading(f"{x} ties", f'ties="{x}"', call(ties=x))
                 for x in fields_of(type(card))["ties"].words()
@@ -408,8 +410,8 @@ class Readings:
         ]
         if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
             words = "one template of each subject enrolled"
-            found.append(Reading(words, 'gallery="single"', call(gallery="single")))
-        return call, found, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
+            readings.append(Reading(words, 'gallery="single"', call(gallery="single")))
+        return call, readings, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
 
     def _reid(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
         rules = convention_of(base)
@@ -422,7 +424,7 @@ class Readings:
             written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())
             return f'be.reid({of}, "{card}"{written})'
 
-        found = []
+        readings = []
         ranked = self.measure.startswith("cmc")
         apart = {"cmc": self.measure and not ranked, "ap": ranked, "removed_for_ap": ranked}
         for key, part in RETRIEVAL.items():
@@ -436,11 +438,11 @@ class Readings:
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
                     words = f"{part}: {getattr(choice, 'doc', choice)}"
-                    found.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
+                    readings.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
         if self.measure in ("", "rank_k_mean_ap"):
-            found += [
+            readings += [
                 Reading(f"lists cut at rank {k}", f"rank_k={k}", call(rank_k=k))
                 for k in (10, 100)
                 if k != rules.rank_k
             ]
-        return call, found, lambda x: call(card=x.name)
+        return call, readings, lambda x: call(card=x.name)

@@ -64,24 +64,24 @@ def evaluate_sets(
         names = run.names(test)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
-        found = {}
+        datasets = {}
         for called, *both in zip(names, dev, test, strict=True):
             sets = [run.read(file) for file in both]
             sets[1].name = called
-            found[called] = run.count(study, *sets, **run.options)
-            require_values([found[called][defined]], sets)
-        curves = [rows_over(ds, over) for ds in found.values()]
+            datasets[called] = run.count(study, *sets, **run.options)
+            require_values([datasets[called][defined]], sets)
+        curves = [rows_over(ds, over) for ds in datasets.values()]
         documents = [
             {**attributes(ds, file), "dev": other, "curve": curve}
-            for ds, file, other, curve in zip(found.values(), test, dev, curves, strict=True)
+            for ds, file, other, curve in zip(datasets.values(), test, dev, curves, strict=True)
         ]
-        if len(found) == 1:
+        if len(datasets) == 1:
             csv = {"curve.csv": curves[0]}
-            run.finish(found[names[0]], documents[0], csv)
+            run.finish(datasets[names[0]], documents[0], csv)
             return
         rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
         document = {"systems": dict(zip(names, documents, strict=True))}
-        run.finish(found, document, {"curve.csv": rows}, overlaid=True)
+        run.finish(datasets, document, {"curve.csv": rows}, overlaid=True)
 
 
 @click.command("epc", cls=Command)

@@ -459,16 +459,16 @@ def _weighted(omega: np.ndarray, far: np.ndarray, iapar: np.ndarray) -> np.ndarr
     return (1 - omega) * far + omega * iapar
 
 
-def _numbers(found: CountedBonaFide, attacks: AttackAttempts) -> dict[str, int]:
+def _numbers(bona_fide: CountedBonaFide, attacks: AttackAttempts) -> dict[str, int]:
     """Return the attempts of each class."""
-    return {**attempts_of(found.tally), "attack_attempts": int(attacks.number.sum())}
+    return {**attempts_of(bona_fide.tally), "attack_attempts": int(attacks.number.sum())}
 
 
 @dataclass(eq=False)
 class _Search:
     """The thresholds of a development set, as distances, from as few scores as decide them."""
 
-    found: CountedBonaFide
+    bona_fide: CountedBonaFide
     attacks: AttackAttempts
     omegas: list[Fraction]
     beta: Fraction
@@ -476,22 +476,22 @@ class _Search:
 
     def __post_init__(self) -> None:
         """Take the scores of the small classes, and the numbers of attempts."""
-        self.genuine, self.attack = self.found.tally.genuine, self.attacks.pooled
-        self.number = _numbers(self.found, self.attacks)
+        self.genuine, self.attack = self.bona_fide.tally.genuine, self.attacks.pooled
+        self.number = _numbers(self.bona_fide, self.attacks)
         self.cheap: np.ndarray | None = None
 
     @cached_property
     def _weights(self) -> list[tuple[int, int, int]]:
         """Weights of a false reject, a false accept and an accepted attack, in whole numbers."""
         genuine, impostor, attack = (self.number[name] for name in _NUMBERS)
-        found = []
+        weights = []
         for omega in self.omegas:
             scale = omega.denominator * self.beta.denominator
             a = scale * (1 - self.beta) * impostor * attack
             b = scale * self.beta * (1 - omega) * genuine * attack
             c = scale * self.beta * omega * genuine * impostor
-            found.append((int(a), int(b), int(c)))
-        return found
+            weights.append((int(a), int(b), int(c)))
+        return weights
 
     def thresholds(self) -> np.ndarray:
         """Return the threshold of each weight; NaN where a class has no attempts."""
@@ -500,12 +500,12 @@ class _Search:
         if not all(self.number.values()):
             return nothing
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
-        finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
-        with threads_for(self.found.reader.scores):
+        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.job.second_pass)
+        with threads_for(self.bona_fide.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                take_second_passes([(self.found.job, another)])
+                take_second_passes([(self.bona_fide.job, another)])
             attempts = finder.attempts()
-        impostor = self.found.tally.impostor
+        impostor = self.bona_fide.tally.impostor
         scores = self.genuine[:1], self.attack[:1]
         lowest = impostor.negative_infinite or any(-np.inf in x for x in scores)
         if lowest:

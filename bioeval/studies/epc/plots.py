@@ -66,14 +66,16 @@ def _criterion(systems: Sequence[System]) -> list[str]:
     """Return what the thresholds minimise if all curves agree."""
     attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
     number = " to ".join(f"{n:,}" for n in dict.fromkeys([attacks[0], attacks[-1]]))
-    found = {(str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems}
+    criteria = {
+        (str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems
+    }
     attempts, chosen = (
         f"{number} attack attempts",
         "each threshold is chosen on the development set",
     )
-    if len(found) > 1:
+    if len(criteria) > 1:
         return [attempts, chosen]
-    ((criterion, beta),) = found
+    ((criterion, beta),) = criteria
     minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
     return [
         attempts,

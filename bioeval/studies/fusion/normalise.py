@@ -203,7 +203,7 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
         labels = side.scores.probe_labels
     else:
         labels = side.scores.gallery_labels
-    found = []
+    moments = []
     done = 0
     for values in side.blocks():
         finite = np.isfinite(values)
@@ -234,9 +234,9 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
             labels,
             f"{side.what} has no spread (standard deviation 0) in the scores of",
         )
-        found.append((mean, sd))
+        moments.append((mean, sd))
         done += len(values)
-    mean, sd = (np.concatenate(x) for x in zip(*found, strict=True))
+    mean, sd = (np.concatenate(x) for x in zip(*moments, strict=True))
     return CohortMoments(mean, sd)
 
 
@@ -296,10 +296,10 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Coh
 def _cohort_moments(side: CohortSide, scores: Scores, cohort: Scores | None) -> CohortMoments:
     """Return the moments by which the scores of the probes against the cohort are normalised."""
     assert cohort is not None
-    found = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
+    oriented = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_others("cohort", found.cohort_labels, data)
-    return _moments(found, None)
+    _require_others("cohort", oriented.cohort_labels, data)
+    return _moments(oriented, None)
 
 
 def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:

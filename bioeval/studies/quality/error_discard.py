@@ -118,8 +118,8 @@ def count_by_quality(
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
     others = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
-    found = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
-    return dict(zip(COUNTS, found, strict=True))
+    counts = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
+    return dict(zip(COUNTS, counts, strict=True))
 
 
 def _count_fused(
@@ -143,8 +143,8 @@ def _count_fused(
             made = np.count_nonzero(left.values == left.values)
             accepted = np.count_nonzero(is_accepted(left.values, threshold))
             mates = np.count_nonzero(is_accepted(genuine, threshold))
-            found = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
-        counts[:, k] += found
+            numbers = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
+        counts[:, k] += numbers
 
 
 #: The pAUC is of fractions up to this one.
@@ -325,12 +325,12 @@ def error_discard(
 def _numbers(values: np.ndarray) -> np.ndarray:
     """Return qualities as float64; text is read as numbers."""
     try:
-        found = values.astype(np.float64)
+        numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        found = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
-    if np.isnan(found).any():  # of text: "nan"
-        _number(int(np.argmax(np.isnan(found))), "nan")
-    return found
+        numbers = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
+    if np.isnan(numbers).any():  # of text: "nan"
+        _number(int(np.argmax(np.isnan(numbers))), "nan")
+    return numbers
 
 
 def _number(place: int, value: Any) -> float:

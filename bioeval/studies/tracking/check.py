@@ -156,12 +156,12 @@ class _Look:
         Two meet where boxes of theirs overlap by `iou`; boxes of ignored ground truth count too.
         """
         every = self.scene.truth
-        found = find_overlaps(every, result, len(self.scene.number))
+        overlaps = find_overlaps(every, result, len(self.scene.number))
         largest = np.zeros(len(every))
-        row = np.repeat(np.arange(len(every)), np.diff(found.start))
-        np.maximum.at(largest, row, found.iou)
-        near = found.iou >= self.iou
-        identities = np.unique(result.code[found.row[near]])
+        row = np.repeat(np.arange(len(every)), np.diff(overlaps.start))
+        np.maximum.at(largest, row, overlaps.iou)
+        near = overlaps.iou >= self.iou
+        identities = np.unique(result.code[overlaps.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
     def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
@@ -258,9 +258,9 @@ def _sequences(number: int, notes: Sequence[str]) -> Finding:
 def _boxes(looks: Sequence[_Look]) -> Finding:
     """Return whether boxes of another scale or form would find more."""
     total = max(1, sum(x.weight for x in looks))
-    found = sum(x.found * x.weight for x in looks) / total
+    share = sum(x.found * x.weight for x in looks) / total
     least = f"an overlap (IoU) of {looks[0].iou:g} or more"
-    said = f"{percent(found, 'fine')} of the boxes of targets have {least} with a box of the result"
+    said = f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
     wrong = []
     for look in looks:
         best = look.reading
@@ -280,7 +280,7 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
     if not any(len(x.result) for x in looks):
         remedy = "check whether the tracker wrote its file"
         return Finding("boxes", "error", "the result has no box", 1, "", remedy)
-    if not found:
+    if not share:
         return Finding(
             "boxes",
             "error",
@@ -303,10 +303,10 @@ def _frames(looks: Sequence[_Look]) -> Finding:
         missing = np.setdiff1d(with_targets, with_result)
         there, lacking = there + len(with_targets), lacking + len(missing)
         places += look.of(look.scene.number[missing][:3].tolist())
-        shift, found, overlap = look.shift or (0, 0.0, 0.0)
-        if overlap >= look.overlap + CLOSER and found >= look.found:
+        shift, share, overlap = look.shift or (0, 0.0, 0.0)
+        if overlap >= look.overlap + CLOSER and share >= look.found:
             severity = "warning"
-            if found >= look.found + GAIN:
+            if share >= look.found + GAIN:
                 severity = "error"
             return Finding(
                 "frames",

@@ -261,8 +261,8 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     if rows:
         places = [read[name] for name in names]
         try:
-            found = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
-            table = dict(zip(names, found.T, strict=True))
+            numbers = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+            table = dict(zip(names, numbers.T, strict=True))
         except ValueError:
             readable = False
     camera = None
@@ -292,14 +292,14 @@ def _fault(
     for row, line in zip(rows, lines, strict=True):
         where = f"{path}: line {line}"
         words = row.split(delimiter)
-        found = (
+        width_found = (
             f"{len(words)} {'column' if len(words) == 1 else 'columns'} separated by {separator}"
         )
         if len(words) < least:
             named = ", ".join(columns[:least])
-            return DataError(f"{where}: has {found}; expected {least} or more: {named}")
+            return DataError(f"{where}: has {width_found}; expected {least} or more: {named}")
         if len(words) != width:
-            return DataError(f"{where}: has {found}; expected {width}, as in line {lines[0]}")
+            return DataError(f"{where}: has {width_found}; expected {width}, as in line {lines[0]}")
         for name, i in columns_read(columns, width).items():
             word = words[i].strip()
             if name == "camera":
@@ -450,7 +450,7 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
     if isinstance(value, Mapping):
         if not value:
             raise DataError(f"{what} is an empty mapping; expected names and files or arrays")
-        found = {}
+        sources = {}
         for name, part in _by_name(value, what).items():
             inside = _sources(part, f"{what}[{name!r}]")
             if "" not in inside:
@@ -458,8 +458,8 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
                     f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
                     "folder of one sequence"
                 )
-            found[name] = inside[""]
-        return found
+            sources[name] = inside[""]
+        return sources
     if isinstance(value, str | os.PathLike):
         path = require_path(what, value)
         if path.is_dir():
@@ -470,16 +470,16 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
 
 def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for key, value in given.items():
         name = str(key)
-        if not name or name in found:
+        if not name or name in by_name:
             raise DataError(
                 f"{what} has the name {name!r}{' twice' if name else ''}; expected each sequence "
                 "or camera once, by its name"
             )
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
 def _folder(folder: Path) -> dict[str, _Source]:
@@ -488,21 +488,21 @@ def _folder(folder: Path) -> dict[str, _Source]:
         return {"": one}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
     folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
-    found = {name: source for name, source in folders.items() if source is not None}
+    sources = {name: source for name, source in folders.items() if source is not None}
     # Beside folders of sequences, text is something else, such as a README.txt.
-    for entry in entries if not found else []:
+    for entry in entries if not sources else []:
         ending = next((end for end in _ENDINGS if entry.name.endswith(end)), None)
         if ending is None or entry.is_dir():
             continue
         name = entry.name.removesuffix(ending)
-        if name in found:
+        if name in sources:
             raise DataError(f"{folder}: has {name} twice, as {name}.txt and as {name}.txt.gz")
-        found[name] = _Source(entry, str(entry))
-    if not found:
+        sources[name] = _Source(entry, str(entry))
+    if not sources:
         raise DataError(
             f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"
         )
-    return found
+    return sources
 
 
 def _sequence(folder: Path) -> _Source | None:

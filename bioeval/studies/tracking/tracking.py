@@ -288,8 +288,8 @@ def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, A
         "idr": (c["idtp"], c["idtp"] + c["idfn"]),
         "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
     }
-    found = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
-    return found | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
+    values = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    return values | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
 
 
 # ------------------------------------------------------------------------- HOTA
@@ -325,9 +325,12 @@ def hota_sums(
     hit = np.flatnonzero(matched[at] == row)
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
     levels = len(THRESHOLDS) + 1
-    found, of_found = np.unique(pair[hit], return_inverse=True)
-    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(found) * levels))
-    target_boxes, identity_boxes = of_target[found, np.newaxis], of_identity[found, np.newaxis]
+    pairs_hit, of_found = np.unique(pair[hit], return_inverse=True)
+    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(pairs_hit) * levels))
+    target_boxes, identity_boxes = (
+        of_target[pairs_hit, np.newaxis],
+        of_identity[pairs_hit, np.newaxis],
+    )
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
@@ -404,8 +407,8 @@ def tracking_dataset(
     cameras = max(len(scene.cameras) for scene in scenes)
     if timeline:
         segments = _together([part.segments for part in measured])
-        found = [part.segments["spell_target"] for part in measured]
-        segments["spell_target"] = _named(scenes, found)
+        target_ids = [part.segments["spell_target"] for part in measured]
+        segments["spell_target"] = _named(scenes, target_ids)
         if cameras == 1:
             del segments["spell_camera"]
         variables |= {name: (("spell",), x) for name, x in segments.items()}

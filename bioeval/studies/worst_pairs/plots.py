@@ -151,9 +151,9 @@ class WorstPairsDisplay(Display):
 
     def _aspect(self) -> float:
         """Return the height of most pictures, by their width."""
-        found = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
-        if found:
-            return float(np.clip(np.median(found), 0.4, 2.0))
+        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
+        if ratios:
+            return float(np.clip(np.median(ratios), 0.4, 2.0))
         return 1.0
 
     def _extreme(self, system: str, row: str) -> str:
@@ -245,21 +245,21 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
     if column:
         probe, gallery = Images(column).columns(dataset, ("probe", "gallery"))
         names = [[*map(str, of_row[x].values.tolist())] for x in (probe, gallery)]
-    found: dict[Any, ShownPair] = {}
+    shown: dict[Any, ShownPair] = {}
     for i, key in enumerate(_keys(of_row, names)):
-        if len(found) == most:
+        if len(shown) == most:
             break
-        if key in found:
+        if key in shown:
             continue
         one = of_row.isel(pair=i)
-        found[key] = ShownPair(
+        shown[key] = ShownPair(
             str(one["probe_label"].item()),
             str(one["gallery_label"].item()),
             float(one["score"]),
             (images.find(names[0][i]), images.find(names[1][i])) if column else (None, None),
             bool(one["label_error"]),
         )
-    return list(found.values())
+    return list(shown.values())
 
 
 def _keys(pairs: xr.Dataset, names: Any) -> list[Any]:
