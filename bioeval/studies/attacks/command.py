@@ -80,6 +80,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
 
 
 def _levels(text: str) -> dict[str, float]:
+    """Return the level of each species from ``name=level,name=level``."""
     levels: dict[str, float] = {}
     for part in text.split(","):
         name, _, level = part.rpartition("=")
@@ -182,9 +183,10 @@ def pad_command(
             **run.options,
         )
         species, curve = rows_over(dataset, "species"), rows_over(dataset, "threshold")
-        for i, row in enumerate(curve):
-            rates = dataset["apcer_of_species"].values[i].tolist()
-            row |= {f"apcer {x}": y for x, y in zip(dataset["species"].values, rates, strict=True)}
+        for i, name in enumerate(dataset["species"].values):
+            rates = dataset["apcer_of_species"].values[:, i].tolist()
+            for row, rate in zip(curve, rates, strict=True):
+                row[f"apcer {name}"] = rate
         document = {
             **attributes(dataset, data),
             "apcer_targets": rows_over(dataset, "apcer_target"),
@@ -243,11 +245,13 @@ def morphing_command(
         systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
         run.reading = run.reading | {"meta": {}}
         others = {x: run.read(file, x) for x, file in zip(names, bona_fide, strict=bool(bona_fide))}
-        given: Any = (systems, others or None)
+        scores: Any = systems
+        own: Any = others or None
         if len(names) == 1:
-            given = systems[names[0]], others.get(names[0])
+            scores = systems[names[0]]
+            own = others.get(names[0])
         run.name = ", ".join(names)
-        dataset = run.count(morphing, given[0], bona_fide=given[1], **run.options)
+        dataset = run.count(morphing, scores, bona_fide=own, **run.options)
         over = ("system",) if len(names) > 1 else ()
         curve = rows_over(dataset, *over, "threshold")
         document = {**attributes(dataset, files[0])}

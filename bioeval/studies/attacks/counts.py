@@ -81,10 +81,8 @@ class Presentations:
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
         every = np.unique(np.concatenate(self.answered))
-        if len(every) and every[0] == -math.inf:
-            none = math.nan
-        else:
-            none = -math.inf
+        lowest_accepts = len(every) and every[0] == -math.inf
+        none = math.nan if lowest_accepts else -math.inf
         at = np.concatenate([[none], every])
         rates = self.rates(at)
         return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
@@ -196,10 +194,7 @@ def presentations_of(
             f"{where}attack has no attack presentation among {len(codes):,}; expected the species "
             "of each, such as 'print'"
         )
-    if larger_is_closer(kind):
-        distances = -scores
-    else:
-        distances = scores
+    distances = -scores if larger_is_closer(kind) else scores
     presentations = Presentations(
         distances, codes, species, np.ones(len(species), bool), non_response
     )
@@ -278,14 +273,11 @@ class AttackAttempts:
         of_species = np.full(accepted.shape, np.nan)
         np.divide(accepted, number, out=of_species, where=number > 0)
         with_any = of_species[:, number > 0]
+        largest = pooled = np.full(len(accepted), np.nan)
         if with_any.size:
             largest = with_any.max(axis=1)
-        else:
-            largest = np.full(len(accepted), np.nan)
         if total:
             pooled = accepted.sum(axis=1) / total
-        else:
-            pooled = np.full(len(accepted), np.nan)
         return {
             "iapar_of_species": of_species,
             "riapar_of_species": of_species + frr[:, None],
@@ -302,15 +294,18 @@ def attack_attempts(
     row, distance = _distances(parts.attacks, **options)
     names, code = np.unique(parts.species, return_inverse=True)
     of_attempt = code.reshape(-1)[row]
-    if passed is None:
-        passes = np.ones(len(row), dtype=bool)
-    else:
+    passes = np.ones(len(row), dtype=bool)
+    if passed is not None:
         passes = passed[row]
-    accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
-    missed = np.bincount(of_attempt[~passes], minlength=len(names))
-    presentations = np.bincount(code.reshape(-1), minlength=len(names))
-    every = row, distance, of_attempt
-    return AttackAttempts(names.tolist(), presentations, accepted, missed, *every)
+    return AttackAttempts(
+        names=names.tolist(),
+        presentations=np.bincount(code.reshape(-1), minlength=len(names)),
+        accepted=[np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))],
+        missed=np.bincount(of_attempt[~passes], minlength=len(names)),
+        rows=row,
+        distances=distance,
+        species=of_attempt,
+    )
 
 
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:

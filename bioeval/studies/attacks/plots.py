@@ -55,9 +55,8 @@ class AttackDetDisplay(DetDisplay):
 
 def _attempts(systems: Sequence[System]) -> str:
     """Return the numbers of attempts of each curve."""
-    numbers = (int(one.dataset["impostor_attempts"]) for one in systems)
-    said = (f"{one.name} {n:,}" for one, n in zip(systems, numbers, strict=True))
-    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(said)} attempts"
+    numbers = [f"{x.name} {int(x.dataset['impostor_attempts']):,}" for x in systems]
+    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(numbers)} attempts"
 
 
 def _species(system: System) -> list[System]:
@@ -140,11 +139,12 @@ class SpeciesDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
         systems = pick(data, cls.spec.plot)
-        return cls(
-            replace(curve, hue=number if len(systems) > 1 else curve.hue, dash=i)
-            for number, system in enumerate(systems)
-            for i, curve in enumerate(cls._curves(system))
-        )
+        curves = []
+        for number, system in enumerate(systems):
+            for i, curve in enumerate(cls._curves(system)):
+                hue = number if len(systems) > 1 else curve.hue
+                curves.append(replace(curve, hue=hue, dash=i))
+        return cls(curves)
 
     @classmethod
     def _curves(cls, system: System) -> Iterator[Curve]:
@@ -166,11 +166,9 @@ class SpeciesDisplay(CurvesDisplay):
         """Draw the curves, and the threshold of a single result."""
         label = self._over_thresholds(ax, name, style)
         at, text = _chosen(self.systems[0].dataset)
-        marked = len(self.systems) == 1 and np.isfinite(at)
-        if marked:
-            others = [self._threshold_line(at, text)]
-        else:
-            others = []
+        others = []
+        if len(self.systems) == 1 and np.isfinite(at):
+            others.append(self._threshold_line(at, text))
         return self._finish(x_label=label, others=others)
 
 

@@ -122,10 +122,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         if not are_pairs(scores):
             columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
-        if columns is None:
-            given = attacks
-        else:
-            given = attacks.select(gallery=columns)
+        given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
@@ -153,8 +150,11 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()
         people = set(claimed)
-        names = ["" if x in people else str(x).removeprefix("attack/") for x in real]
-        spoofs.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
+        names = []
+        for subject in real:
+            name = str(subject).removeprefix("attack/")
+            names.append("spoof" if subject in people or name in ("", "attack") else name)
+        spoofs.attack = np.array(names)
     if not genuine:
         return spoofs, ()
     return spoofs, (

@@ -303,10 +303,10 @@ def _frames(looks: Sequence[_Look]) -> Finding:
         missing = np.setdiff1d(with_targets, with_result)
         there, lacking = there + len(with_targets), lacking + len(missing)
         places += look.of(look.scene.number[missing][:3].tolist())
-        shift, share, overlap = look.shift or (0, 0.0, 0.0)
-        if overlap >= look.overlap + CLOSER and share >= look.found:
+        shift, covered, overlap = look.shift or (0, 0.0, 0.0)
+        if overlap >= look.overlap + CLOSER and covered >= look.found:
             severity = "warning"
-            if share >= look.found + GAIN:
+            if covered >= look.found + GAIN:
                 severity = "error"
             return Finding(
                 "frames",
