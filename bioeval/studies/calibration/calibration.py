@@ -153,13 +153,11 @@ def calibration_dataset(
         actual, least = equalised
     else:
         beta = _beta(priors, costs)
-        none = np.full(len(beta), np.nan)
-        if counts.pooled is None:
-            least = none
-        else:
+        least = none = np.full(len(beta), np.nan)
+        if counts.pooled is not None:
             least = counts.pooled.least_cost(np.ones(len(beta)), beta)
-        frr = variables.get(f"{'frr'}_at_bayes", ((), none))[1]
-        far = variables.get(f"{'far'}_at_bayes", ((), none))[1]
+        frr = variables.get("frr_at_bayes", ((), none))[1]
+        far = variables.get("far_at_bayes", ((), none))[1]
         actual = frr + beta * far
     if "cllr" in variables:
         variables["c_primary"] = float(actual.mean())
@@ -185,62 +183,60 @@ def _of_ratios(
 ) -> Variables:
     """Return the costs at Bayes thresholds, and the distributions of the ratios."""
 
-    def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rejected = counts.false_rejects(distances)
-        return (
-            rate(rejected, len(counts.genuine)),
-            rate(counts.false_accepts(distances), counts.impostor_attempts),
-        )
+    def frr(distances: np.ndarray) -> np.ndarray:
+        return rate(counts.false_rejects(distances), len(counts.genuine))
+
+    def far(distances: np.ndarray) -> np.ndarray:
+        return rate(counts.false_accepts(distances), counts.impostor_attempts)
 
     thresholds = bayes_thresholds(priors, costs)
-    frr, far = rates(0.0 - thresholds)
-    weights = _weights(scipy.special.expit(LOG_ODDS))
-    curve = [w * x for w, x in zip(weights, rates(0.0 + LOG_ODDS), strict=True)]
+    frr_at_bayes = frr(0.0 - thresholds)
+    far_at_bayes = far(0.0 - thresholds)
     miss, accept = _weights(priors, costs)
-    above = rates(_below(RATIOS))
+    miss_at_odds, accept_at_odds = _weights(scipy.special.expit(LOG_ODDS))
+    at_odds = 0.0 + LOG_ODDS
+    bayes_error = miss_at_odds * frr(at_odds) + accept_at_odds * far(at_odds)
+    above = _below(RATIOS)
     return {
         **along(
             ("prior",),
-            act_dcf=miss * frr + accept * far,
+            act_dcf=miss * frr_at_bayes + accept * far_at_bayes,
             bayes_threshold=thresholds,
-            far_at_bayes=far,
-            frr_at_bayes=frr,
+            far_at_bayes=far_at_bayes,
+            frr_at_bayes=frr_at_bayes,
         ),
-        "bayes_error": (("prior_log_odds",), sum(curve)),
-        "genuine_above": (("llr",), 1 - above[0]),
-        "impostor_above": (("llr",), above[1]),
+        "bayes_error": (("prior_log_odds",), bayes_error),
+        "genuine_above": (("llr",), 1 - frr(above)),
+        "impostor_above": (("llr",), far(above)),
     }
 
 
 def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
     """Return the least costs of any threshold or monotone map, and that map."""
     pooled = counts.pooled
-    if pooled is None:
-        values = {
-            "min_dcf": len(priors),
-            "min_bayes_error": len(LOG_ODDS),
-            "min_ece": len(LOG_ODDS),
-        }
-        least = {name: np.full(number, np.nan) for name, number in values.items()}
-    else:
-        least = {
-            "min_dcf": pooled.least_cost(*_weights(priors, costs)),
-            "min_bayes_error": pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS))),
-            "min_ece": pooled.cross_entropy(LOG_ODDS),
-        }
-    variables: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
-    variables |= {name: (("prior_log_odds",), values) for name, values in least.items()}
-    variables["min_cllr"] = float(least["min_ece"][_EVEN])
+    min_dcf = np.full(len(priors), np.nan)
+    min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
     if pooled is not None:
-        ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
-        blocks = {
-            "pav_low": np.minimum(*ends),
-            "pav_high": np.maximum(*ends),
-            "pav_llr": pooled.llr,
-            "pav_genuine": pooled.genuine,
-            "pav_impostor": pooled.impostor,
-        }
-        variables |= {name: (("pav_block",), values) for name, values in blocks.items()}
+        min_dcf = pooled.least_cost(*_weights(priors, costs))
+        min_bayes_error = pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS)))
+        min_ece = pooled.cross_entropy(LOG_ODDS)
+    variables: Variables = {
+        "min_dcf": (("prior",), min_dcf),
+        "min_bayes_error": (("prior_log_odds",), min_bayes_error),
+        "min_ece": (("prior_log_odds",), min_ece),
+        "min_cllr": float(min_ece[_EVEN]),
+    }
+    if pooled is not None:
+        low = to_user(counts.low, counts.about.kind)
+        high = to_user(counts.high, counts.about.kind)
+        variables |= along(
+            ("pav_block",),
+            pav_low=np.minimum(low, high),
+            pav_high=np.maximum(low, high),
+            pav_llr=pooled.llr,
+            pav_genuine=pooled.genuine,
+            pav_impostor=pooled.impostor,
+        )
     return variables
 
 
@@ -254,6 +250,7 @@ def _weights(
 
 
 def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
+    """Return the warnings of costs that are high, infinite or not defined."""
     said = []
     if "cllr" not in variables:
         said.append(
@@ -401,9 +398,10 @@ def _equalised(
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
 
 
-_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
-
-_PRIMARY = {
+_COSTS = {
+    "Cllr, bits": "cllr",
+    "minimum Cllr, bits": "min_cllr",
+    "calibration loss, bits": "calibration_loss",
     "Cprimary, mean over the priors": "c_primary",
     "minimum Cprimary": "min_c_primary",
 }
@@ -425,43 +423,37 @@ def blocks(found: Found) -> Iterator[Block]:
         made = ""
         if ds.attrs["origin"]:
             made = f": {printable(str(ds.attrs['origin']))}"
-        genuine = int(ds[f"{'genuine'}_attempts"])
-        impostor = int(ds[f"{'impostor'}_attempts"])
+        genuine = int(ds["genuine_attempts"])
+        impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
     left_out = excluded({name: ds.attrs for name, ds in found.items()})
     yield FactList([*facts, ("Excluded", left_out)], indented=True)
     yield Sentence()
     ratios = any("cllr" in ds for ds in found.values())
-    rows = [
-        [f"{label}, bits", *(number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())]
-        for label, name in _COSTS.items()
-        if ratios or name == "min_cllr"
-    ]
-    for label, name in _PRIMARY.items():
-        if ratios or name == "min_c_primary":
-            values = (number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())
+    rows = []
+    for label, name in _COSTS.items():
+        if ratios or name.startswith("min_"):
+            values = [number(float(ds.get(name, np.nan)), ".4f") for ds in found.values()]
             rows.append([label, *values])
     yield Table(["", *found], rows, said="")
     for name, ds in found.items():
         yield Sentence()
-        miss = float(ds.attrs[f"cost_{'miss'}"])
-        false = float(ds.attrs[f"cost_{'false_accept'}"])
+        miss = float(ds.attrs["cost_miss"])
+        false = float(ds.attrs["cost_false_accept"])
         yield Sentence(
             f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
         )
-        shown = {head: ds[x].values.tolist() for head, x in _BY_PRIOR.items() if x in ds}
-        rows = [
-            [
-                f"{prior:g}",
-                *(
-                    number(100 * x[i], ".3f") if head.endswith("%") else number(x[i], ".4f")
-                    for head, x in shown.items()
-                ),
-            ]
-            for i, prior in enumerate(ds["prior"].values.tolist())
-        ]
-        yield Table(["prior", *shown], rows)
+        heads = ["prior"]
+        rows = [[f"{prior:g}"] for prior in ds["prior"].values.tolist()]
+        for head, name in _BY_PRIOR.items():
+            if name not in ds:
+                continue
+            heads.append(head)
+            scale, digits = (100, ".3f") if head.endswith("%") else (1, ".4f")
+            for row, value in zip(rows, ds[name].values.tolist(), strict=True):
+                row.append(number(scale * value, digits))
+        yield Table(heads, rows)
     yield Sentence()
     actual = ""
     if ratios:
@@ -471,7 +463,7 @@ def blocks(found: Found) -> Iterator[Block]:
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
-    columns = {str(ds.attrs["equalised"]) for ds in found.values() if "equalised" in ds.attrs}
+    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()} - {""}
     for column in sorted(columns):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)

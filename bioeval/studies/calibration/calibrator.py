@@ -435,9 +435,7 @@ def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray
         gaps = np.diff(knots)
     for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
         inside = (x > knots[k]) & (x < knots[k + 1])
-        scale = 1.0
-        if np.isinf(gaps[k]):
-            scale = 0.25
+        scale = 0.25 if np.isinf(gaps[k]) else 1.0
         share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
         values[inside] = y[k] + share * (y[k + 1] - y[k])
     return values

@@ -78,9 +78,7 @@ def command(data: str, **options: Any) -> None:
                 train = run.read(how["train"], Path(how["train"]).stem)
             run.stages("calibrating")
             made = _calibrated(how, train, scores)
-            if scores.kind == "llr":
-                systems = {system: scores}
-            else:
+            if scores.kind != "llr":
                 systems = {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:

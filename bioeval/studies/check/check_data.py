@@ -133,8 +133,12 @@ def with_kind_finding(
     scores = compared(scores, card)
     labels = partial(label_checks, scores, ())
     findings = _findings(scores, labels, True, progress)
-    finding = next((x for x in findings if x.check == "kind"), None)
-    if finding is None or finding.severity == "ok":
+    for finding in findings:
+        if finding.check == "kind":
+            break
+    else:
+        return tree
+    if finding.severity == "ok":
         return tree
     said = f"{finding.message}; {finding.remedy}"
     for node in doubtful:
@@ -169,10 +173,7 @@ def _findings(
         yield from labels(symmetric=True)
         return
     scanned = scan(scores, progress)
-    if len(scanned.lines):
-        symmetric = mirrored(scanned)
-    else:
-        symmetric = scores._streams
+    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
         symmetric=symmetric,
         impostors=int(scanned.counts[IMPOSTOR]),
@@ -212,13 +213,13 @@ def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copi
     exact = int(scanned.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = (
-        np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
-    )
-    for i in rows[:_MOST_ROWS] if limit else ():
+    rows = np.empty(0, dtype=np.int64)
+    if limit and knows_people(scores):
+        rows = np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit)
+    for i in rows[:_MOST_ROWS].tolist():
         away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
-        near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
+        near += [(i, j) for j in np.flatnonzero(hit).tolist()]
     proven = [cell for cell in scanned.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
     return Copies(exact, near, limit, proven)
@@ -254,62 +255,60 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     varied = scanned.rows[:, 0] < scanned.rows[:, 1]
     enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(scanned.row_digests[:, 0], varied & enough)
-    groups = [("row", group, codes_of(scores).probe) for group in rows]
+    groups = [("row", places, codes_of(scores).probe) for places in rows]
     if (scanned.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = scanned.columns[0] < scanned.columns[1]
-        groups += [
-            ("column", g, codes_of(scores).gallery) for g in _equal(scanned.column_digests, varied)
-        ]
-    mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
+        columns = _equal(scanned.column_digests, varied)
+        groups += [("column", places, codes_of(scores).gallery) for places in columns]
+    mixed = [(side, places) for side, places, codes in groups if np.ptp(codes[places])]
     near = [cell for cell in copies.proven if cell in copies.near]
     if near and not mixed:
         return _near_duplicates(scores, near, copies.limit)
     if not groups:
         return Finding("duplicates", "ok", "no two rows are equal")
-    extra = sum(len(g) - 1 for _, g, _ in groups)
-    where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
+    extra = sum(len(places) - 1 for _, places, _ in groups)
+    where = listed(f"{side}s {listed(places)}" for side, places, *_ in mixed or groups)
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
     if mixed and knows_people(scores):
-        if mixed[0][0] == "row":
-            names = scores.probe_labels
-        else:
-            names = scores.gallery_labels
-        whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
+        side, places = mixed[0]
+        names = scores.probe_labels if side == "row" else scores.gallery_labels
+        whose = " and ".join(dict.fromkeys(repr(plain(name)) for name in names[places]))
         return Finding(
             "duplicates",
             "error",
             f"{message}, under different labels: {whose}",
-            extra,
-            where,
-            "correct the labels, or leave the copies out: they count as the nearest impostors",
+            count=extra,
+            where=where,
+            remedy="correct the labels, or leave the copies out: they count as the nearest "
+            "impostors",
         )
     return Finding(
         "duplicates",
         "warning",
         message,
-        extra,
-        where,
-        "leave the copies out: they are compared with each other, and flatter the system",
+        count=extra,
+        where=where,
+        remedy="leave the copies out: they are compared with each other, and flatter the system",
     )
 
 
 def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: float) -> Finding:
     """Return the finding of rows that are nearly equal, under different labels."""
-    pairs = {
-        tuple(sorted((i, int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[j])[0]))))
-        for i, j in cells
-    }
-    first = sorted(pairs)[0]
-    whose = " and ".join(repr(plain(scores.probe_labels[i])) for i in first)
+    pairs = set()
+    for row, column in cells:
+        itself = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
+        pairs.add((min(row, itself), max(row, itself)))
+    ordered = sorted(pairs)
+    one, other = (repr(plain(label)) for label in scores.probe_labels[[*ordered[0]]])
     return Finding(
         "duplicates",
         "error",
         f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
-        f"{2 * limit:.3g}, under different labels: {whose}",
-        len(pairs),
-        listed(f"rows {i}, {j}" for i, j in sorted(pairs)),
-        "correct the labels, or leave the copies out: they count as the nearest impostors",
+        f"{2 * limit:.3g}, under different labels: {one} and {other}",
+        count=len(pairs),
+        where=listed(f"rows {i}, {j}" for i, j in ordered),
+        remedy="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
 
@@ -318,7 +317,8 @@ def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
     places = np.flatnonzero(considered)
     order = places[np.argsort(digests[places], kind="stable")]
     cuts = np.flatnonzero(digests[order][1:] != digests[order][:-1]) + 1
-    return sorted((np.sort(g) for g in np.split(order, cuts) if len(g) > 1), key=lambda g: g[0])
+    groups = [np.sort(group) for group in np.split(order, cuts) if len(group) > 1]
+    return sorted(groups, key=lambda group: group[0])
 
 
 def distance_finding(
@@ -343,9 +343,9 @@ def genuine_copies(
         "zero-distance",
         "warning" if fault else "note",
         f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
-        number,
-        where,
-        "leave copies of a template out; they are not attempts",
+        count=number,
+        where=where,
+        remedy="leave copies of a template out; they are not attempts",
     )
 
 
@@ -368,10 +368,10 @@ def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding
         "zero-distance",
         "error" if copies.proven else "warning",
         f"{number:,} of {counted(of, 'impostor comparisons')} {said}",
-        number,
-        where,
-        "inspect these templates: their labels differ, but their scores are those of one person; "
-        "be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
+        count=number,
+        where=where,
+        remedy="inspect these templates: their labels differ, but their scores are those of one "
+        "person; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
     )
 
 
@@ -389,11 +389,13 @@ def _have(number: int) -> str:
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     """Return cells in words, with their labels."""
-    named = [f"row {i}, column {j}" for i, j in cells]
-    if not knows_people(scores):
-        return named
-    labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
-    return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
+    named = []
+    for i, j in cells:
+        text = f"row {i}, column {j}"
+        if knows_people(scores):
+            text += f" ({plain(scores.probe_labels[i])!r}, {plain(scores.gallery_labels[j])!r})"
+        named.append(text)
+    return named
 
 
 def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
@@ -412,9 +414,7 @@ def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
 def pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     failed = np.flatnonzero(np.isnan(values))
     infinite = np.flatnonzero(np.isinf(values))
     yield failures(
@@ -428,20 +428,20 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     finite, impostor = values[known], ~scores.genuine[known]
     ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
+    places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
         zip(ends, map(len, hits), strict=True),
         counted(len(values), "pairs"),
-        listed(f"pair {i}" for places in hits for i in places),
+        listed(f"pair {i}" for i in places),
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return
     distances = sign * values
     copy = distance_of_copy(scores.kind, distances[known])
     limit = near_limit(distances[known][impostor] - copy, int(impostor.sum()))
-    exact, near = (
-        np.flatnonzero(~scores.genuine & where)
-        for where in (distances == copy, (distances != copy) & (abs(distances - copy) <= limit))
-    )
+    is_near = (distances != copy) & (abs(distances - copy) <= limit)
+    exact = np.flatnonzero(~scores.genuine & (distances == copy))
+    near = np.flatnonzero(~scores.genuine & is_near)
     if math.isnan(copy):
         limit = math.nan
     copies = Copies(len(exact), [(int(i), 0) for i in near], limit, [])
@@ -498,7 +498,7 @@ def kind_finding(
     count = 0
     if eer > 0.5:
         count = len(genuine) + len(impostor)
-    return Finding("kind", severity, message, count, "", remedy)
+    return Finding("kind", severity, message, count=count, remedy=remedy)
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
@@ -523,8 +523,17 @@ def ties_finding(sample: np.ndarray) -> Finding:
         message += ", square roots of equal steps"
     elif len(values) < min(_COARSE, len(sample) // 4):
         remedy = "quantised scores have few thresholds; give them with more digits. " + remedy
-        return Finding("ties", "warning", message, int(counts[counts > 1].sum()), where, remedy)
-    return Finding("ties", "note", message, int(counts[counts > 1].sum()), where, remedy)
+        return Finding(
+            "ties",
+            "warning",
+            message,
+            count=int(counts[counts > 1].sum()),
+            where=where,
+            remedy=remedy,
+        )
+    return Finding(
+        "ties", "note", message, count=int(counts[counts > 1].sum()), where=where, remedy=remedy
+    )
 
 
 # Differences of the two directions within this part of the largest score are rounding.
@@ -571,42 +580,31 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
 
 def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
-    infinite = int(scanned.counts[FARTHEST] + scanned.counts[NEAREST])
-    where = listed(f"row {i}, column {j}" for i, j in scanned.cells(FAILED))
-    lost = [
-        f"all of row {i}"
-        for i in np.flatnonzero(
-            (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
-        )[:SHOWN]
-    ]
-    number = int(scanned.counts[FAILED])
-    return failures(
-        scores,
-        number,
-        listed([*lost, where] if lost else [where]),
-        infinite,
-        int(scanned.counts[NEAREST]),
-    )
+    number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
+    lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
+    places = [f"all of row {i}" for i in np.flatnonzero(lost)[:SHOWN]]
+    places.append(listed(f"row {i}, column {j}" for i, j in scanned.cells(FAILED)))
+    infinite = int(scanned.counts[FARTHEST]) + nearest
+    return failures(scores, number, listed(places), infinite, nearest)
 
 
 def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
-    message = ""
     if failed:
         message = f"{counted(failed, 'comparisons')} failed (NaN)"
-    if failed:
         if scores.nan == "raise":
-            return Finding("failed", "error", message, failed, where, _FAILED_REMEDY)
+            return Finding(
+                "failed", "error", message, count=failed, where=where, remedy=_FAILED_REMEDY
+            )
         meaning = {"reject": "rejected at every threshold", "exclude": "left out"}[scores.nan]
-        return Finding("failed", "note", f"{message}, and are {meaning}", failed, where)
+        return Finding("failed", "note", f"{message}, and are {meaning}", count=failed, where=where)
     if nearest:
         return Finding(
             "failed",
             "warning",
             f"{counted(nearest, 'comparisons')} are infinitely near",
-            nearest,
-            "",
-            "they are accepted at every finite threshold: check that they are meant to be",
+            count=nearest,
+            remedy="they are accepted at every finite threshold: check that they are meant to be",
         )
     if infinite:
         return Finding(
@@ -634,15 +632,13 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
             "error",
             f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
             f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
-            len(lines),
-            listed(lines),
-            EndValue.REMEDY,
+            count=len(lines),
+            where=listed(lines),
+            remedy=EndValue.REMEDY,
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
-        sign = 1.0
-        if larger_is_closer(scores.kind):
-            sign = -1.0
+        sign = -1.0 if larger_is_closer(scores.kind) else 1.0
         impostor = np.ones(len(scattered), dtype=bool)
         for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
@@ -659,20 +655,21 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
 
 def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
-    numbered = list(ends)
-    if not numbered:
+    said, severities, total = [], [], 0
+    for end, number in ends:
+        said.append(f"{number:,} of {of} have the score {end.value:.6g}, {end.how}")
+        severities.append(end.severity)
+        total += number
+    if not said:
         return None
-    said = [
-        f"{shared:,} of {of} have the score {end.value:.6g}, {end.how}" for end, shared in numbered
-    ]
-    severity = max((end.severity for end, _ in numbered), key=SEVERITIES.index)
+    severity = max(severities, key=SEVERITIES.index)
     return Finding(
         "sentinels",
         severity,
         "; ".join(said),
-        sum(shared for _, shared in numbered),
-        where,
-        _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
+        count=total,
+        where=where,
+        remedy=_CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
     )
 
 
@@ -707,40 +704,36 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
     other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
     where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
-        return Finding("symmetry", "note", f"{said}, by rounding alone", number, where)
+        return Finding("symmetry", "note", f"{said}, by rounding alone", count=number, where=where)
     if number <= _DAMAGED * of:
         return Finding(
             "symmetry",
             "warning",
             f"{said}; all others agree",
-            number,
-            where,
-            "these comparisons may be damaged: make them again",
+            count=number,
+            where=where,
+            remedy="these comparisons may be damaged: make them again",
         )
     return Finding(
         "symmetry",
         "note",
         said,
-        number,
-        where,
-        "both directions are attempts, as a comparison that is not symmetric makes them",
+        count=number,
+        where=where,
+        remedy="both directions are attempts, as a comparison that is not symmetric makes them",
     )
 
 
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
     watch = scanned.reader.watch
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
     if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):

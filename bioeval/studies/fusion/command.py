@@ -101,13 +101,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.tallies import FAR_TARGETS
 
         fusion = Fusion(**how, weights=weights)
-        read, taught = (
-            {
-                called: run.read(file, called)
-                for called, file in zip(names, files, strict=bool(files))
-            }
-            for files in (systems, train)
-        )
+        read = {name: run.read(file, name) for name, file in zip(names, systems, strict=True)}
+        taught = {
+            name: run.read(file, name) for name, file in zip(names, train, strict=bool(train))
+        }
         given: dict[str, Any] = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:

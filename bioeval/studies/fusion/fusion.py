@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -135,9 +136,7 @@ class Fusion(ScoreTransformer):
                 f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
-            given = "is given"
-            if weights is None:
-                given = "is missing"
+            given = "is missing" if weights is None else "is given"
             raise DataError(
                 f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
                 f"expected weights with {Argument('method', 'weighted')}, and only with it"
@@ -224,23 +223,19 @@ class Fusion(ScoreTransformer):
         kind = "similarity"
         if self.normalise == "none":
             kind = self._kinds[names[0]]
+        if self.method == "logistic":
+            kind = "llr"
         origin = f"{self.method} of {', '.join(names)}"
-        if self.normalise == "none":
-            origin += ""
-        else:
+        if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
-        made = derived(
-            [systems[name] for name in names],
-            self._fuse,
-            "llr" if self.method == "logistic" else kind,
-            origin,
-        )
+        made = derived([systems[name] for name in names], self._fuse, kind, origin)
         made.name = "fused"
-        own = (text for scores in systems.values() for text in scores._remarks)
-        made._remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
+        remarks = chain.from_iterable(scores._remarks for scores in systems.values())
+        made._remarks = tuple(dict.fromkeys([*remarks, *self.remarks_]))
         return made
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        """Return the fused scores of blocks of rows, one of each system."""
         scores = [scale.of(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.of(scores)
@@ -315,10 +310,11 @@ def fuse(
 def require_systems(systems: Any) -> dict[str, Scores]:
     """Return systems by name, or raise :class:`DataError` unless they fit together."""
     if not isinstance(systems, Mapping) or len(systems) < 2:
-        got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
+        got = type(systems).__name__
+        if isinstance(systems, Mapping):
+            got = f"a mapping of {len(systems)}"
         raise DataError(
-            f"systems is {got if isinstance(got, str) else f'a mapping of {got}'}; expected a "
-            "mapping of name to Scores with two or more systems"
+            f"systems is {got}; expected a mapping of name to Scores with two or more systems"
         )
     named = {str(name): scores for name, scores in systems.items()}
     for name, scores in named.items():
