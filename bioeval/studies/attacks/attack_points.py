@@ -140,9 +140,7 @@ def count_bona_fide(
         job = VerificationJob(reader, **options)
         (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
-        if none_passes:
-            view = bona_fide
-        else:
+        if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     job = VerificationJob(reader, thresholds=thresholds, **options)
@@ -153,18 +151,21 @@ def count_bona_fide(
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
         tally, sweep = rejects, list
-    if view is bona_fide:
-        about = reader.about
-    else:
-        about = BlockReader(bona_fide).about
-    return CountedBonaFide(replace(tally, missed=missed), job, reader, sweep, about, options)
+    return CountedBonaFide(
+        tally=replace(tally, missed=missed),
+        job=job,
+        reader=reader,
+        sweep=sweep,
+        about=reader.about if view is bona_fide else BlockReader(bona_fide).about,
+        options=options,
+    )
 
 
 @dataclass(eq=False)
 class ClassCounts:
     """Counts of the three classes at thresholds whose counts are exact, and the points."""
 
-    found: CountedBonaFide
+    bona_fide: CountedBonaFide
     attacks: AttackAttempts
     points: VerificationPoints
     sasv_eer: float
@@ -173,26 +174,24 @@ class ClassCounts:
 
     def __post_init__(self) -> None:
         """Take the numbers of attempts."""
-        attempts = self.found.attempts
+        attempts = self.bona_fide.attempts
         self.genuine, self.impostor = attempts.genuine_attempts, attempts.impostor_attempts
 
     def grid(self, at: float, given: bool) -> np.ndarray:
         """Return the thresholds of the result: with those of points, unless they are given."""
-        if given:
-            own = []
-        else:
-            own = [self.points.thresholds, [at]]
-        more = np.concatenate([np.empty(0), *own])
-        return np.union1d(self.found.tally.grid(), more[np.isfinite(more)])
+        more = np.empty(0)
+        if not given:
+            more = np.append(self.points.thresholds, at)
+        return np.union1d(self.bona_fide.tally.grid(), more[np.isfinite(more)])
 
     def ga(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the genuine attempts accepted; NaN rejects all."""
-        accepted = np.searchsorted(self.found.tally.genuine, thresholds, side="right")
+        accepted = np.searchsorted(self.bona_fide.tally.genuine, thresholds, side="right")
         return np.where(np.isnan(thresholds), 0, accepted).astype(np.int64)
 
     def fa(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the impostor attempts accepted; NaN rejects all."""
-        tally, points = self.found.tally, self.points
+        tally, points = self.bona_fide.tally, self.points
         out = np.zeros(len(thresholds), dtype=np.int64)
         place = np.minimum(np.searchsorted(points.rows, thresholds), len(points.rows) - 1)
         known = np.zeros(len(out), dtype=bool)
@@ -215,18 +214,22 @@ class ClassCounts:
         defined: bool | None = None,
     ) -> Variables:
         """Return rates at thresholds, as variables of a point; NaN where it is not defined."""
+        if defined is None:
+            defined = self.genuine > 0 and self.impostor > 0
         flat = thresholds.reshape(-1)
         frr = rate(self.genuine - self.ga(flat), self.genuine)
-        found = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
-        found |= self.attacks.rates(flat, frr)
-        if not (self.genuine > 0 and self.impostor > 0 if defined is None else defined):
-            found = {name: np.full_like(x, np.nan) for name, x in found.items()}
-        return {f"{x}_at_{point}": (dims, found[x].reshape(thresholds.shape)) for x in names}
+        rates = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
+        rates |= self.attacks.rates(flat, frr)
+        variables: Variables = {}
+        for name in names:
+            values = rates[name] if defined else np.full_like(rates[name], np.nan)
+            variables[f"{name}_at_{point}"] = dims, values.reshape(thresholds.shape)
+        return variables
 
     @property
     def attack_eer(self) -> float:
         """The EER of genuine against attack attempts; NaN where a class has none."""
-        return attack_error(self.found, self.attacks).eer
+        return attack_error(self.bona_fide, self.attacks).eer
 
     @property
     def min_a_dcf(self) -> float:
@@ -242,69 +245,73 @@ class ClassCounts:
         return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
 
 
-def attack_error(found: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
+def attack_error(bona_fide: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
     """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
-    missed = found.tally.missed[0], int(attacks.missed.sum())
-    attempts = Attempts.listed(found.tally.genuine, attacks.pooled, *missed)
+    tally, rejected = bona_fide.tally, int(attacks.missed.sum())
+    attempts = Attempts.listed(tally.genuine, attacks.pooled, tally.missed[0], rejected)
     if attempts.defined:
         return attempts.equal_error()
     return EqualError()
 
 
 def find_points(
-    found: CountedBonaFide,
+    bona_fide: CountedBonaFide,
     attacks: AttackAttempts,
     targets: np.ndarray,
     weights: np.ndarray,
     rule: Rule | None,
 ) -> tuple[ClassCounts, float]:
     """Return the counts and points of all classes, and the threshold that was chosen, or NaN."""
-    tally, reader, at = found.tally, found.reader, math.nan
-    if rule is not None and rule.name not in ("eer", "far"):
-        templates, fusion = found.options["templates"], found.options["fusion"]
-        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, missed=tally.missed)
-    cheap, none = _cheap(found.attempts, attacks, weights), np.empty(0)
-    more = rule.values if rule is not None and rule.name == "far" else ()
+    tally, at = bona_fide.tally, math.nan
+    of_points = rule is not None and rule.name in ("eer", "far")  # found with the other points
+    if rule is not None and not of_points:
+        options: Any = bona_fide.options
+        at = chosen_threshold(bona_fide.reader, rule, **options, missed=tally.missed)
+    if rule is not None and rule.name == "far":
+        targets = np.append(targets, rule.values)
+    cheap, no_costs = _cheap(bona_fide.attempts, attacks, weights), np.empty((0, 3))
     rows = np.append(cheap, at)
-    wanted = PointsWanted(
-        np.append(targets, more), np.empty((0, 3)), False, rows=rows[rows == rows]
-    )
+    wanted = PointsWanted(targets, no_costs, False, rows=rows[rows == rows])
+    finder = bona_fide.finder(tally, wanted, bona_fide.job.second_pass)
+    # The same for all negatives: attacks are a row of impostor scores more.
     line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    kept = found.job.second_pass
+    kept = bona_fide.job.second_pass
     if kept is not None:
-        own = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
-        own.add(*line)
+        of_attacks = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
+        of_attacks.add(*line)
         kept = copy(kept)
-        kept.kept = [*kept.kept, *own.kept]
+        kept.kept = [*kept.kept, *of_attacks.kept]
     counter = CellCounter()
     counter.include(tally.impostor)
     counter.add(*line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
-    both = replace(tally, impostor=counter.cells, missed=missed)
-    finders = [
-        found.finder(tally, wanted, found.job.second_pass),
-        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), kept, line),
-    ]
-    with threads_for(found.reader.scores):
-        while any(passes := [finder.next_second_pass() for finder in finders]):
-            take_second_passes([(found.job, x) for x in passes if x is not None])
-            if passes[1] is not None:
-                passes[1].add(*line)
-        points, pooled = (finder.points() for finder in finders)
-    if rule is not None and rule.name in ("eer", "far"):
+    negatives = replace(tally, impostor=counter.cells, missed=missed)
+    none_wanted = PointsWanted(np.empty(0), no_costs, False)
+    finder_of_all = bona_fide.finder(negatives, none_wanted, kept, line)
+    with threads_for(bona_fide.reader.scores):
+        while True:
+            second_pass = finder.next_second_pass()
+            of_all = finder_of_all.next_second_pass()
+            if second_pass is None and of_all is None:
+                break
+            passes = [x for x in (second_pass, of_all) if x is not None]
+            take_second_passes([(bona_fide.job, x) for x in passes])
+            if of_all is not None:
+                of_all.add(*line)
+        points = finder.points()
+        sasv_eer = finder_of_all.points().equal_error.eer
+    if rule is not None and of_points:
+        at = points.threshold_at_far[-1]
+        defined = bona_fide.attempts.defined
         if rule.name == "eer":
             at = points.equal_error.eer_threshold
-        else:
-            at = points.threshold_at_far[-1]
-        if not found.attempts.defined or (
-            rule.name == "eer" and math.isnan(points.equal_error.eer)
-        ):
+            defined = defined and not math.isnan(points.equal_error.eer)
+        if not defined:
             raise ProtocolError(
                 f"{Argument('threshold', str(rule))} is chosen on genuine and impostor "
                 "attempts, but they do not define it; give a number"
             )
-    counts = ClassCounts(found, attacks, points, pooled.equal_error.eer, cheap, weights)
-    return counts, float(at)
+    return ClassCounts(bona_fide, attacks, points, sasv_eer, cheap, weights), float(at)
 
 
 def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> np.ndarray:
@@ -333,7 +340,7 @@ _RATES = ("far", "frr", "iapar_max", "iapar_pooled", "riapar")
 
 def with_attack_intervals(
     dataset: xr.Dataset,
-    found: CountedBonaFide,
+    bona_fide: CountedBonaFide,
     parts: AttackedScores,
     attacks: AttackAttempts,
     names: dict[str, Name],
@@ -344,7 +351,7 @@ def with_attack_intervals(
     A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
     target, times its instrument and its attacker where these are known.
     """
-    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(found.tally.missed):
+    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(bona_fide.tally.missed):
         raise ProtocolError(
             f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
         )
@@ -353,10 +360,8 @@ def with_attack_intervals(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
             f"of {', '.join(get_args(Bootstrap))}"
         )
-    people = SubjectAttempts(found.job)
-    sign = 1.0
-    if larger_is_closer(parts.bona_fide.kind):
-        sign = -1.0
+    people = SubjectAttempts(bona_fide.job)
+    sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
     points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
     wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])
     at = np.unique(wanted[np.isfinite(wanted)]) + 0.0
@@ -367,11 +372,12 @@ def with_attack_intervals(
         "expected fewer thresholds or replicates",
     )
     errors = ErrorColumns.of(people, at, weights)
-    far, frr, (genuine, who) = errors.far, errors.frr, errors.genuine
+    frr = errors.frr
+    genuine, who = errors.genuine
     accepted = _accepted(parts, attacks, people, weights, at, options)
     of_species = ratio(accepted[:-1], accepted[-1])
     rates = {
-        "far": far,
+        "far": errors.far,
         "frr": frr,
         "iapar_of_species": of_species,
         "iapar_max": np.fmax.reduce(of_species, axis=1),
@@ -396,15 +402,19 @@ def with_attack_intervals(
         where = sign * dataset[name].values
         place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
         known = np.isfinite(where)
-        for of, (low, high) in limits.items():
-            if f"{of}{point}" in dataset and (point != "_at_eer" or of not in ("far", "frr")):
-                shape = known.reshape(known.shape + (1,) * (low.ndim - 1))
-                ends = (np.where(shape, x[place], np.nan) for x in (low, high))
-                shown[f"{of}{point}"] = tuple(ends)  # type: ignore[assignment]
+        for rate_name, (low, high) in limits.items():
+            variable = f"{rate_name}{point}"
+            if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
+                continue
+            there = known.reshape(known.shape + (1,) * (low.ndim - 1))
+            shown[variable] = (
+                np.where(there, low[place], np.nan),
+                np.where(there, high[place], np.nan),
+            )
     if not math.isnan(itself := float(dataset["attack_eer"])):
         every = np.unique(np.concatenate([genuine, attacks.pooled]))
         curve = sampled_points(
-            every[np.isfinite(every)], attack_error(found, attacks).eer_threshold
+            every[np.isfinite(every)], attack_error(bona_fide, attacks).eer_threshold
         )
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
@@ -412,17 +422,16 @@ def with_attack_intervals(
         few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
         low, high = confidence_limits(error, options, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
-    known_names = {
-        f"{name}_{side}": Name(f"{end} end of the interval of {name}")
-        for name in shown
-        for side, end in (("low", "lower"), ("high", "upper"))
-    }
+    names = dict(names)
+    for name in shown:
+        names[f"{name}_low"] = Name(f"lower end of the interval of {name}")
+        names[f"{name}_high"] = Name(f"upper end of the interval of {name}")
     remarks = options.few_people(people.people)
-    out = with_intervals(dataset, shown, names | known_names, options, remarks)
-    also = [x for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
+    out = with_intervals(dataset, shown, names, options, remarks)
+    also = [f"{x}s" for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
         interval_threshold="thresholds stay in replicates",
-        resampled=", ".join(["subjects", *(f"{x}s" for x in also)]),
+        resampled=", ".join(["subjects", *also]),
     )
 
 

@@ -68,25 +68,26 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         if presented:
             attacks = run.read(presented, mates=False)
         scores = run.read()
-        found = run.count(vulnerability, scores, attacks, **run.options)
-        species, targets = rows_over(found, "species"), rows_over(found, "far_target")
-        document = {**attributes(found, data), "species": species, "far_targets": targets}
+        dataset = run.count(vulnerability, scores, attacks, **run.options)
+        species, targets = rows_over(dataset, "species"), rows_over(dataset, "far_target")
+        document = {**attributes(dataset, data), "species": species, "far_targets": targets}
         csv = {
             "species.csv": species,
             "far_targets.csv": targets,
-            "curves.csv": rows_over(found, "threshold", "species"),
+            "curves.csv": rows_over(dataset, "threshold", "species"),
         }
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 def _levels(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    """Return the level of each species from ``name=level,name=level``."""
+    levels: dict[str, float] = {}
     for part in text.split(","):
         name, _, level = part.rpartition("=")
-        if not name or name in found:
+        if not name or name in levels:
             raise ValueError
-        (found[name.strip()],) = NUMBERS.read(level)
-    return found
+        (levels[name.strip()],) = NUMBERS.read(level)
+    return levels
 
 
 @click.command("pad", cls=Command)
@@ -170,7 +171,7 @@ def pad_command(
         kind = kind or next(iter(declared), "similarity")
         run.name = name or Path(data).stem
         run.stages("counting")
-        found = pad(
+        dataset = pad(
             listed.values,
             listed.attack,
             kind=kind,
@@ -181,17 +182,18 @@ def pad_command(
             name=run.name,
             **run.options,
         )
-        species, curve = rows_over(found, "species"), rows_over(found, "threshold")
-        for i, row in enumerate(curve):
-            rates = found["apcer_of_species"].values[i].tolist()
-            row |= {f"apcer {x}": y for x, y in zip(found["species"].values, rates, strict=True)}
+        species, curve = rows_over(dataset, "species"), rows_over(dataset, "threshold")
+        for i, name in enumerate(dataset["species"].values):
+            rates = dataset["apcer_of_species"].values[:, i].tolist()
+            for row, rate in zip(curve, rates, strict=True):
+                row[f"apcer {name}"] = rate
         document = {
-            **attributes(found, data),
-            "apcer_targets": rows_over(found, "apcer_target"),
+            **attributes(dataset, data),
+            "apcer_targets": rows_over(dataset, "apcer_target"),
             "species": species,
         }
         csv = {"curve.csv": curve, "species.csv": species}
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 @click.command("morphing", cls=Command)
@@ -243,20 +245,22 @@ def morphing_command(
         systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
         run.reading = run.reading | {"meta": {}}
         others = {x: run.read(file, x) for x, file in zip(names, bona_fide, strict=bool(bona_fide))}
-        given: Any = (systems, others or None)
+        scores: Any = systems
+        own: Any = others or None
         if len(names) == 1:
-            given = systems[names[0]], others.get(names[0])
+            scores = systems[names[0]]
+            own = others.get(names[0])
         run.name = ", ".join(names)
-        found = run.count(morphing, given[0], bona_fide=given[1], **run.options)
+        dataset = run.count(morphing, scores, bona_fide=own, **run.options)
         over = ("system",) if len(names) > 1 else ()
-        curve = rows_over(found, *over, "threshold")
-        document = {**attributes(found, files[0])}
+        curve = rows_over(dataset, *over, "threshold")
+        document = {**attributes(dataset, files[0])}
         if over:
-            document["systems"] = rows_over(found, *over)
+            document["systems"] = rows_over(dataset, *over)
         if bona_fide:
-            document["far_targets"] = rows_over(found, *over, "far_target")
+            document["far_targets"] = rows_over(dataset, *over, "far_target")
         csv = {"curve.csv": curve}
-        if "map" in found:
-            document["map"] = rows_over(found, "attempts", "systems")
+        if "map" in dataset:
+            document["map"] = rows_over(dataset, "attempts", "systems")
             csv["map.csv"] = document["map"]
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)

@@ -35,10 +35,10 @@ class Presentations:
 
     def of(self, code: int, *, answered: bool = False) -> int:
         """Return the presentations of a class that its rate is over, or those with a response."""
-        found = self.codes == code
+        members = self.codes == code
         if answered or self.non_response == "exclude":
-            found &= ~np.isnan(self.distances)
-        return int(found.sum())
+            members &= ~np.isnan(self.distances)
+        return int(members.sum())
 
     @cached_property
     def number(self) -> list[int]:
@@ -54,8 +54,8 @@ class Presentations:
 
     def accepted(self, at: np.ndarray) -> np.ndarray:
         """Return how many of each class are classified bona fide; NaN rejects all."""
-        found = np.stack([np.searchsorted(x, at, side="right") for x in self.answered])
-        return np.where(np.isnan(at), 0, found)
+        numbers = np.stack([np.searchsorted(x, at, side="right") for x in self.answered])
+        return np.where(np.isnan(at), 0, numbers)
 
     def rates(self, at: np.ndarray) -> dict[str, np.ndarray]:
         """Return APCER of each species, its maximum, the pooled one, and BPCER at distances."""
@@ -81,10 +81,8 @@ class Presentations:
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
         every = np.unique(np.concatenate(self.answered))
-        if len(every) and every[0] == -math.inf:
-            none = math.nan
-        else:
-            none = -math.inf
+        lowest_accepts = len(every) and every[0] == -math.inf
+        none = math.nan if lowest_accepts else -math.inf
         at = np.concatenate([[none], every])
         rates = self.rates(at)
         return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
@@ -196,13 +194,12 @@ def presentations_of(
             f"{where}attack has no attack presentation among {len(codes):,}; expected the species "
             "of each, such as 'print'"
         )
-    if larger_is_closer(kind):
-        distances = -scores
-    else:
-        distances = scores
-    found = Presentations(distances, codes, species, np.ones(len(species), bool), non_response)
-    there = np.array([found.of(i, answered=True) > 0 for i in range(len(species))])
-    return replace(found, counted=there & _within(species, potential))
+    distances = -scores if larger_is_closer(kind) else scores
+    presentations = Presentations(
+        distances, codes, species, np.ones(len(species), bool), non_response
+    )
+    there = np.array([presentations.of(i, answered=True) > 0 for i in range(len(species))])
+    return replace(presentations, counted=there & _within(species, potential))
 
 
 def _within(species: Sequence[str], potential: Any) -> np.ndarray:
@@ -266,24 +263,21 @@ class AttackAttempts:
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the attempts accepted, shape (thresholds, species); NaN rejects all."""
         rejects = np.isnan(thresholds)[:, None]
-        found = [np.searchsorted(x, thresholds, side="right") for x in self.accepted]
-        return np.where(rejects, 0, np.stack(found, axis=1)).astype(np.int64)
+        numbers = [np.searchsorted(x, thresholds, side="right") for x in self.accepted]
+        return np.where(rejects, 0, np.stack(numbers, axis=1)).astype(np.int64)
 
     def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
         """Return IAPAR of species, largest and pooled, and RIAPAR at thresholds."""
-        found, number = self.at_most(thresholds), self.number
+        accepted, number = self.at_most(thresholds), self.number
         total = int(number.sum())
-        of_species = np.full(found.shape, np.nan)
-        np.divide(found, number, out=of_species, where=number > 0)
+        of_species = np.full(accepted.shape, np.nan)
+        np.divide(accepted, number, out=of_species, where=number > 0)
         with_any = of_species[:, number > 0]
+        largest = pooled = np.full(len(accepted), np.nan)
         if with_any.size:
             largest = with_any.max(axis=1)
-        else:
-            largest = np.full(len(found), np.nan)
         if total:
-            pooled = found.sum(axis=1) / total
-        else:
-            pooled = np.full(len(found), np.nan)
+            pooled = accepted.sum(axis=1) / total
         return {
             "iapar_of_species": of_species,
             "riapar_of_species": of_species + frr[:, None],
@@ -300,15 +294,18 @@ def attack_attempts(
     row, distance = _distances(parts.attacks, **options)
     names, code = np.unique(parts.species, return_inverse=True)
     of_attempt = code.reshape(-1)[row]
-    if passed is None:
-        passes = np.ones(len(row), dtype=bool)
-    else:
+    passes = np.ones(len(row), dtype=bool)
+    if passed is not None:
         passes = passed[row]
-    accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
-    missed = np.bincount(of_attempt[~passes], minlength=len(names))
-    presentations = np.bincount(code.reshape(-1), minlength=len(names))
-    every = row, distance, of_attempt
-    return AttackAttempts(names.tolist(), presentations, accepted, missed, *every)
+    return AttackAttempts(
+        names=names.tolist(),
+        presentations=np.bincount(code.reshape(-1), minlength=len(names)),
+        accepted=[np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))],
+        missed=np.bincount(of_attempt[~passes], minlength=len(names)),
+        rows=row,
+        distances=distance,
+        species=of_attempt,
+    )
 
 
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -43,29 +44,26 @@ def presentation_limits(
     classes = (*range(len(data.species)), BONA_FIDE)
     weighed = [_Weighed.of(data, units, options, i) for i in classes]
     trials = np.array([sample_of(x.units) for x in weighed])
+    trials_of_rate = {"bpcer": trials[-1], "apcer_of_species": trials[:-1]}
     number = np.stack([x.number for x in weighed])[:, None]
-    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    lows: dict[str, list[np.ndarray]] = defaultdict(list)
+    highs: dict[str, list[np.ndarray]] = defaultdict(list)
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         accepted = np.stack([x.accepted(part) for x in weighed])
         for rate, values in data.rates_of(accepted, number).items():
-            if rate == "bpcer":
-                few = trials[-1]
-            else:
-                few = trials[:-1].min()
-            if rate == "apcer_of_species":
-                few = trials[:-1]
-            found.setdefault(rate, []).append(confidence_limits(values, options, few))
+            few = trials_of_rate.get(rate, trials[:-1].min())
+            low, high = confidence_limits(values, options, few)
+            lows[rate].append(low)
+            highs[rate].append(high)
+    limits = {rate: (np.concatenate(lows[rate]), np.concatenate(highs[rate])) for rate in lows}
     if not np.isnan(data.d_eer.eer):
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
         accepted = np.stack([x.accepted(curve) for x in weighed])
         rates = data.rates_of(accepted, number)
         error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
         low, high = confidence_limits(error, options, trials.min())
-        found["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
-    return {
-        rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
-        for rate, parts in found.items()
-    }
+        limits["d_eer"] = np.atleast_1d(low), np.atleast_1d(high)
+    return limits
 
 
 def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
@@ -82,10 +80,10 @@ def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndar
 
     What thresholds between the points change there moves every replicate, as it does the data.
     """
-    found = ErrorColumns(falling, rising).equal_error()
-    found = np.clip(found + (itself - found[0]), 0.0, 1.0)
-    found[0] = itself
-    return found
+    errors = ErrorColumns(falling, rising).equal_error()
+    errors = np.clip(errors + (itself - errors[0]), 0.0, 1.0)
+    errors[0] = itself
+    return errors
 
 
 @dataclass(frozen=True)
@@ -106,23 +104,24 @@ class _Weighed:
         rows = data.codes == i
         if data.non_response == "exclude":
             rows &= ~np.isnan(data.distances)
-        parts = []
+        codes, drawn = [], []
         if "subjects" in units:
             everyone = units["subjects"]
-            drawn = _drawn(int(everyone.max()) + 1, options, 0)
-            parts.append((everyone[rows], drawn))
+            codes.append(everyone[rows])
+            drawn.append(_drawn(int(everyone.max()) + 1, options, 0))
         if i != BONA_FIDE and "instrument" in units:
-            own = np.unique(units["instrument"][rows], return_inverse=True)[1]
-            parts.append((own, _drawn(int(own.max(initial=-1)) + 1, options, 1 + i)))
-        if not parts:
-            parts = [(np.arange(rows.sum()), _drawn(int(rows.sum()), options, 0))]
-        codes = np.stack([x for x, _ in parts])
-        pairs, unit = np.unique(codes, axis=1, return_inverse=True)
-        weights = np.prod([w[x] for x, (_, w) in zip(pairs, parts, strict=True)], axis=0)
+            instrument = np.unique(units["instrument"][rows], return_inverse=True)[1]
+            codes.append(instrument)
+            drawn.append(_drawn(int(instrument.max(initial=-1)) + 1, options, 1 + i))
+        if not codes:
+            codes.append(np.arange(rows.sum()))
+            drawn.append(_drawn(int(rows.sum()), options, 0))
+        pairs, unit = np.unique(np.stack(codes), axis=1, return_inverse=True)
+        weights = np.prod([w[x] for w, x in zip(drawn, pairs, strict=True)], axis=0)
         unit = unit.reshape(-1)
         number = np.bincount(unit, minlength=len(weights)).astype(np.float64) @ weights
         known = ~np.isnan(data.distances[rows])
-        few = min(len(np.unique(x)) for x, _ in parts)
+        few = min(len(np.unique(x)) for x in codes)
         return cls(data.distances[rows][known], unit[known], weights, number, few)
 
     def accepted(self, at: np.ndarray) -> np.ndarray:
@@ -131,8 +130,8 @@ class _Weighed:
         cells = np.searchsorted(edges, self.distances), self.codes
         shape = len(edges) + 1, len(self.weights)
         counts = coo_array((np.ones(len(self.codes)), cells), shape=shape).tocsr()
-        found = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
-        return np.where(np.isnan(at)[:, None], 0.0, found)
+        totals = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
+        return np.where(np.isnan(at)[:, None], 0.0, totals)
 
 
 def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
@@ -158,9 +157,9 @@ def relative_morph_limits(
     and the subject of each. `frr` is the rate at the distances `at` as it was counted.
     """
     distances, who = genuine
-    place = {x: i for i, x in enumerate(sorted({*who, *(x for morph in people for x in morph)}))}
+    place = _places({*who}.union(*people))
     drawn = weight_columns(len(place), options).astype(np.float64)
-    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
+    weights = _morph_weights(people, place, drawn)
     reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
     subject = np.array([place[x] for x in who], dtype=np.int64)
     counts = by_subject(distances, subject, reached[~np.isnan(reached)], len(place))
@@ -176,6 +175,20 @@ def relative_morph_limits(
     return 2 * low, 2 * high
 
 
+def _places(people: set[str]) -> dict[str, int]:
+    """Return the place of each person among all, in the order of their names."""
+    return {who: i for i, who in enumerate(sorted(people))}
+
+
+def _morph_weights(people: list[list[str]], place: dict[str, int], drawn: np.ndarray) -> np.ndarray:
+    """Return the product of the weights of each morph's contributors, in each replicate."""
+    weights = []
+    for contributors in people:
+        rows = [place[who] for who in contributors]
+        weights.append(drawn[rows].prod(axis=0))
+    return np.stack(weights)
+
+
 def morph_limits(
     values: np.ndarray, people: list[list[str]], options: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -183,8 +196,8 @@ def morph_limits(
 
     `values` are by distance and morph; a morph weighs the product of its contributors' weights.
     """
-    place = {who: i for i, who in enumerate(sorted({x for morph in people for x in morph}))}
+    place = _places(set().union(*people))
     drawn = weight_columns(len(place), options).astype(np.float64)
-    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
-    found = ratio(values @ weights, weights.sum(axis=0)[None])
-    return confidence_limits(found, options, sample_of(len(place)) // 2)
+    weights = _morph_weights(people, place, drawn)
+    rates = ratio(values @ weights, weights.sum(axis=0)[None])
+    return confidence_limits(rates, options, sample_of(len(place)) // 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
@@ -71,9 +72,19 @@ class _Morphs:
     distances: list[list[np.ndarray]]  # in row order
 
     @property
-    def sizes(self) -> list[int]:
-        """The attempts of each contributor of each morph."""
-        return [len(x) for morph in self.distances for x in morph]
+    def every(self) -> list[np.ndarray]:
+        """The distances of each contributor, of one morph after the other."""
+        return [*chain.from_iterable(self.distances)]
+
+    @property
+    def least(self) -> int:
+        """The smallest number of attempts of a contributor against a morph."""
+        return min(map(len, self.every))
+
+    @property
+    def most(self) -> int:
+        """The largest number of attempts of a contributor against a morph."""
+        return max(map(len, self.every))
 
     def accepted(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return, by distance and morph, whether all contributors are accepted, and the product.
@@ -83,19 +94,23 @@ class _Morphs:
         shape = len(at), len(self.distances)
         every, product = np.ones(shape, dtype=bool), np.ones(shape)
         for j, morph in enumerate(self.distances):
-            for one in morph:
-                number = np.searchsorted(np.sort(one), at, side="right")
+            for attempts in morph:
+                number = np.searchsorted(np.sort(attempts), at, side="right")
                 number[np.isnan(at)] = 0
                 every[:, j] &= number > 0
-                product[:, j] *= number / len(one)
+                product[:, j] *= number / len(attempts)
         return every, product
 
-    def reached(self, at: float, most: int) -> np.ndarray:
-        """Return how many of the first `most` attempts of each contributor are accepted at least.
+    def reached(self, at: float, number: int) -> np.ndarray:
+        """Return how many of the first attempts of each contributor are accepted at least.
 
         For each morph that of the contributor with the fewest.
         """
-        return np.array([min(int((x[:most] <= at).sum()) for x in m) for m in self.distances])
+        fewest = []
+        for morph in self.distances:
+            accepted = [np.count_nonzero(attempts[:number] <= at) for attempts in morph]
+            fewest.append(min(accepted))
+        return np.array(fewest)
 
 
 def morphing(
@@ -182,15 +197,15 @@ def morphing(
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)
     others = _bona_fide(bona_fide, systems, single)
-    found = [_read(x, people, progress) for x in systems.values()]
+    morphs = {name: _read(x, people, progress) for name, x in systems.items()}
     if isinstance(given, np.ndarray):
         grid = given
     else:
-        grid = _grid(found, given)
+        grid = _grid([*morphs.values()], given)
     at = _used(threshold, systems, others)
     each = [
-        _rates(one, grid, targets, people, others.get(name), at.get(name), options)
-        for one, name in zip(found, systems, strict=True)
+        _rates(x, grid, targets, people, others.get(name), at.get(name), options)
+        for name, x in morphs.items()
     ]
     made: Variables = {"morphs": len(people)}
     for variable, (dims, value) in each[0].items():
@@ -199,7 +214,8 @@ def morphing(
         if single:
             made[variable] = dims, value
         else:
-            made[variable] = ("system", *dims), np.stack([np.asarray(x[variable][1]) for x in each])
+            values = [np.asarray(x[variable][1]) for x in each]
+            made[variable] = ("system", *dims), np.stack(values)
     coordinates: dict[str, np.ndarray] = {"threshold": grid}
     if not single:
         coordinates["system"] = np.array([*systems], dtype=str)
@@ -209,16 +225,16 @@ def morphing(
     if at:
         every = threshold.values() if isinstance(threshold, Mapping) else [threshold]
         fixed = all(Rule.parse(x).name == "fixed" for x in every)
-        chosen_on = "bona fide attempts of each system"
-        if fixed:
-            chosen_on = "given"
-        potential = _potential(found, [at[x] for x in systems])
+        chosen_on = "given" if fixed else "bona fide attempts of each system"
+        potential = _potential(morphs, at)
         made["map"] = ("attempts", "systems"), potential
         for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
             coordinates[dim] = np.arange(1, size + 1)
     about = replace(BlockReader(first).about, notes=tuple(first._remarks))
-    attrs = about_attrs(about, "morphing attacks", _doubts(found, people))
-    attrs |= {"chosen_on": chosen_on, **({} if single else {"system": ", ".join(systems)})}
+    attrs = about_attrs(about, "morphing attacks", _doubts([*morphs.values()], people))
+    attrs["chosen_on"] = chosen_on
+    if not single:
+        attrs["system"] = ", ".join(systems)
     if options is not None:
         attrs |= {"interval_method": options.method, "confidence": options.confidence}
     return build(made, NAMES, coordinates, attrs)
@@ -243,11 +259,9 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
                 f"give the names of the morphs as {Argument('gallery_labels')}"
             )
         require_subjects(one, "morphing")
-        same = all(
-            np.array_equal(getattr(one, x), getattr(first, x))
-            for x in ("probe_labels", "gallery_labels")
-        )
-        if not same or one.kind != first.kind:
+        same_probes = np.array_equal(one.probe_labels, first.probe_labels)
+        same_morphs = np.array_equal(one.gallery_labels, first.gallery_labels)
+        if not (same_probes and same_morphs) or one.kind != first.kind:
             raise DataError(
                 f"the system {name!r} has other labels or another kind than the first; systems are "
                 "compared over the same probes and morphs"
@@ -272,7 +286,7 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
             f"{Argument('contributors')} has {counted(len(rows), 'tuples')} for "
             f"{counted(len(morphs), 'morphs')}; expected one for each column"
         )
-    found = []
+    contributors = []
     for morph, row in zip(morphs, rows, strict=True):
         names = dict.fromkeys(str(x) for x in require_list("contributors", row))
         names.pop("", None)
@@ -281,8 +295,8 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
                 f"the morph {morph!r} has {counted(len(names), 'contributors')}; expected two "
                 "subjects or more"
             )
-        found.append([*names])
-    return found
+        contributors.append([*names])
+    return contributors
 
 
 def _numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
@@ -301,38 +315,36 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
     if single == isinstance(given, Mapping):
         raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
     if single:
-        found = {"": given}
+        by_system = {"": given}
     else:
-        found = {str(x): y for x, y in given.items()}
+        by_system = {str(x): y for x, y in given.items()}
     for system, one in systems.items():
-        if system not in found:
+        if system not in by_system:
             raise DataError(f"{name} has no scores of the system {system!r}")
-        require_scores(found[system], "bona_fide")
-        if found[system].kind != one.kind:
+        require_scores(by_system[system], "bona_fide")
+        if by_system[system].kind != one.kind:
             raise DataError(
-                f"{name} are of kind {found[system].kind}, the attempts against morphs of "
+                f"{name} are of kind {by_system[system].kind}, the attempts against morphs of "
                 f"{one.kind}; one threshold holds for both"
             )
-    return found
+    return by_system
 
 
 def _read(scores: Scores, people: list[list[str]], progress: Progress | None) -> _Morphs:
     """Return the distances of the attempts against each morph."""
-    rows: dict[str, np.ndarray] = {}
     labels = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
-    for who in {x for morph in people for x in morph}:
-        rows[who] = np.flatnonzero(labels == who)
+    rows = {who: np.flatnonzero(labels == who) for who in set().union(*people)}
     names = scores.probe_meta.get("template", np.arange(len(labels))).tolist()
     place = {str(x): i for i, x in enumerate(names)}
-    sources = [
-        {place[str(x)] for x in row if str(x) in place}
-        for row in zip(*_numbered_columns(scores.gallery_meta, "source"), strict=True)
-    ] or [set() for _ in people]
+    sources: list[set[int]] = [set() for _ in people]
+    for source in _numbered_columns(scores.gallery_meta, "source"):
+        for of_morph, name in zip(sources, source, strict=True):
+            if str(name) in place:
+                of_morph.add(place[str(name)])
     reader = BlockReader(scores)
-    if reader.gallery.order is None:
+    order = reader.gallery.order
+    if order is None:
         order = np.arange(len(people))
-    else:
-        order = reader.gallery.order
     parts: list[list[list[np.ndarray]]] = [[[] for _ in morph] for morph in people]
     for block in reader.blocks(progress):
         high = block.low + len(block.values)
@@ -342,21 +354,24 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
                 chosen = [x - block.low for x in inside[who].tolist() if x not in sources[j]]
                 values = np.asarray(block.values[chosen, column], dtype=np.float64)
                 parts[j][i].append(values[~np.isnan(values)])
-    found = []
-    for morph, names_of, each in zip(scores.gallery_labels.tolist(), people, parts, strict=True):
-        found.append([np.concatenate(x) for x in each])
-        for who, values in zip(names_of, found[-1], strict=True):
+    distances = []
+    for morph, contributors, each in zip(
+        scores.gallery_labels.tolist(), people, parts, strict=True
+    ):
+        attempts = [np.concatenate(x) for x in each]
+        for who, values in zip(contributors, attempts, strict=True):
             if not len(values):
                 raise DataError(
                     f"the contributor {who!r} of the morph {morph!r} has no attempt against it"
                 )
-    return _Morphs(scores, found)
+        distances.append(attempts)
+    return _Morphs(scores, distances)
 
 
-def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
+def _grid(systems: Sequence[_Morphs], number: int | None) -> np.ndarray:
     """Return evenly spaced thresholds over the attempts of all systems."""
-    every = np.concatenate([x for one in found for morph in one.distances for x in morph])
-    finite = to_user(every[np.isfinite(every)], found[0].scores.kind)
+    every = np.concatenate([np.concatenate(system.every) for system in systems])
+    finite = to_user(every[np.isfinite(every)], systems[0].scores.kind)
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
     return np.unique(linear_grid(low, high, number))
 
@@ -367,7 +382,7 @@ def _used(
     """Return the threshold of each system, as a distance; none where it is not given."""
     if given is None:
         return {}
-    name, found = Argument("threshold"), {}
+    name, thresholds = Argument("threshold"), {}
     if isinstance(given, Mapping):
         by_system = given
     else:
@@ -377,15 +392,15 @@ def _used(
             raise DataError(f"{name} has no threshold of the system {system!r}")
         rule = Rule.parse(by_system[system])
         if rule.name == "fixed":
-            found[system] = rule.as_distance(scores.kind).values[0]
+            thresholds[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
             raise DataError(f"{name} is {given!r}; expected a number or far=X")
         elif system not in others:
             raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
         else:
             ds = verification(others[system], far_targets=rule.values)
-            found[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
-    return found
+            thresholds[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
+    return thresholds
 
 
 def _rates(
@@ -399,7 +414,7 @@ def _rates(
 ) -> Variables:
     """Return the rates of one system."""
     kind = one.scores.kind
-    sizes, count = one.sizes, len(one.distances)
+    count = len(one.distances)
     places, ds = [to_user(grid, kind)], None  # as distances: to negate them is its own inverse
     if bona_fide is not None:
         ds = verification(bona_fide, thresholds=grid, far_targets=targets.tolist())
@@ -413,22 +428,25 @@ def _rates(
         for name, values in (("mmpmr", every), ("mmpmr_prod", product)):
             limits = morph_limits(values.astype(np.float64), people, options)
             measures |= {f"{name}_low": limits[0], f"{name}_high": limits[1]}
-    found: Variables = {"attempts_min": ((), min(sizes)), "attempts_max": ((), max(sizes))}
-    found |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
+    variables: Variables = {"attempts_min": ((), one.least), "attempts_max": ((), one.most)}
+    variables |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
     for end in ("", "_low", "_high") if options is not None else ("",):
         values = measures[f"mmpmr{end}"]
         if ds is not None:
-            found[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
+            variables[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
         if used is not None:
-            found[f"mmpmr_at_threshold{end}"] = (), values[-1]
+            variables[f"mmpmr_at_threshold{end}"] = (), values[-1]
     if ds is not None:
         frr = ds["frr"].values
-        found |= {
+        variables |= {
             "frr": (("threshold",), frr),
-            "rmmr": (("threshold",), found["mmpmr"][1] + frr),
-            "rmmr_prod": (("threshold",), found["mmpmr_prod"][1] + frr),
+            "rmmr": (("threshold",), variables["mmpmr"][1] + frr),
+            "rmmr_prod": (("threshold",), variables["mmpmr_prod"][1] + frr),
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
-            "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
+            "rmmr_at_far": (
+                ("far_target",),
+                variables["mmpmr_at_far"][1] + ds["frr_at_far"].values,
+            ),
         }
     whose = None
     if bona_fide is not None and knows_people(bona_fide):
@@ -442,12 +460,12 @@ def _rates(
             shown = values[: len(at)].astype(np.float64)
             limits = relative_morph_limits(shown, people, genuine, at, frr, options)
             for end, x in zip(("low", "high"), limits, strict=True):
-                found[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
+                variables[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
                 if name == "rmmr":
-                    found[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
+                    variables[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
     if used is not None:
-        found["threshold_used"] = (), to_user(used, kind)
-    return found
+        variables["threshold_used"] = (), to_user(used, kind)
+    return variables
 
 
 def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
@@ -458,24 +476,26 @@ def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
     return distances, [str(attempts.names[i]) for i in who.tolist()]
 
 
-def _potential(found: Sequence[_Morphs], at: Sequence[float]) -> np.ndarray:
+def _potential(morphs: Mapping[str, _Morphs], at: Mapping[str, float]) -> np.ndarray:
     """Return the morphing attack potential by attempts and systems."""
-    most = min(min(one.sizes) for one in found)
-    reached = np.stack([one.reached(x, most) for one, x in zip(found, at, strict=True)])
-    attempts, systems = np.arange(1, most + 1), np.arange(1, len(found) + 1)
+    least = min(x.least for x in morphs.values())
+    reached = np.stack([x.reached(at[name], least) for name, x in morphs.items()])
+    attempts, systems = np.arange(1, least + 1), np.arange(1, len(morphs) + 1)
     of_morph = (reached[None] >= attempts[:, None, None]).sum(axis=1)  # attempts, morphs
     return (of_morph[:, None] >= systems[:, None]).sum(axis=2) / reached.shape[1]
 
 
-def _doubts(found: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
+def _doubts(systems: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
     """Yield warnings of unequal numbers of attempts and of few people."""
-    low, high = min(min(x.sizes) for x in found), max(max(x.sizes) for x in found)
+    low = min(x.least for x in systems)
+    high = max(x.most for x in systems)
     if low < high:
         yield (
             f"contributors have {low:,} to {high:,} attempts: mmpmr grows with their number; the "
             f"first {counted(low, 'attempts')} of each count for map"
         )
-    if (number := len({x for morph in people for x in morph})) < _FEW:
+    number = len(set().union(*people))
+    if number < _FEW:
         yield f"{counted(number, 'contributors')} in all: results depend on few people"
 
 
@@ -510,29 +530,22 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield MMPMR of each system, and the morphing attack potential."""
     ds = found[""]
     yield Title("Morphing attacks")
+    each = {str(ds.attrs["system"]): ds}
     if "system" in ds.dims:
-        names = ds["system"].values.tolist()
-    else:
-        names = [str(ds.attrs["system"])]
-    if "system" in ds.dims:
-        each = [ds.isel(system=i) for i in range(len(names))]
-    else:
-        each = [ds]
-    numbers = {f"{int(x):,}": 0 for x in (ds["attempts_min"].min(), ds["attempts_max"].max())}
+        each = {str(x): ds.sel(system=x) for x in ds["system"].values.tolist()}
+    least, most = int(ds["attempts_min"].min()), int(ds["attempts_max"].max())
+    attempts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     facts = [
-        ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, map(str, names)))),
+        ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, each))),
         ("Over", counted(int(ds["morphs"]), "morphs")),
-        ("Attempts", f"{' to '.join(numbers)} per contributor (MMPMR grows with this number)"),
+        ("Attempts", f"{attempts} per contributor (MMPMR grows with this number)"),
     ]
     yield FactList(facts)
     yield Sentence()
     rows: list[list[Any]] = []
-    if "far_target" in ds:
-        targets = ds["far_target"].values.tolist()
-    else:
-        targets = []
-    for name, one in zip(names, each, strict=True):
-        label = short_name(str(name))
+    targets = ds["far_target"].values.tolist() if "far_target" in ds else []
+    for name, one in each.items():
+        label = short_name(name)
         if "threshold_used" in ds:
             at = float(one["threshold_used"])
             used = f"threshold used, {ds.attrs['chosen_on']}"
@@ -555,19 +568,15 @@ def blocks(found: Found) -> Iterator[Block]:
     else:
         yield Sentence("MMPMR at some thresholds; bona fide scores would choose one at a FAR.")
         places = np.unique(np.linspace(0, ds.sizes["threshold"] - 1, 6).round().astype(int))
-        rows = [
-            [
-                float(ds["threshold"][i]),
-                *(percent(float(one[x][i])) for one in each for x in ("mmpmr", "mmpmr_prod")),
-            ]
-            for i in places.tolist()
-        ]
-        if len(names) > 1:
-            of = [f"{short_name(str(x))}: " for x in names]
-        else:
-            of = [""]
-        heads = [f"{x}{rate}" for x in of for rate in ("MMPMR", "ProdAvg")]
-        yield Table(["threshold", *heads], thresholds_in_one_precision(rows, 0), said="")
+        heads = ["threshold"]
+        rows = [[float(ds["threshold"][i])] for i in places.tolist()]
+        for name, one in each.items():
+            system = f"{short_name(name)}: " if len(each) > 1 else ""
+            for rate, head in (("mmpmr", "MMPMR"), ("mmpmr_prod", "ProdAvg")):
+                heads.append(f"{system}{head}")
+                for row, i in zip(rows, places.tolist(), strict=True):
+                    row.append(percent(float(one[rate][i])))
+        yield Table(heads, thresholds_in_one_precision(rows, 0), said="")
     if "map" in ds:
         yield Sentence()
         yield Title("Morphing attack potential")

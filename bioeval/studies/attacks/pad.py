@@ -184,18 +184,18 @@ def pad(
     grid = _grid(data, given, [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan], kind)
     inside = to_internal(grid, kind)
     order = slice(None, None, -1 if larger_is_closer(kind) else 1)
-    for rate, found in data.rates(inside).items():
-        dims = ("threshold", "species")[: found.ndim]
-        made[rate] = dims, found[order]
+    for rate, curve in data.rates(inside).items():
+        made[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
         from bioeval.studies.attacks.intervals import presentation_limits
 
         places = np.concatenate([inside, at_target, [math.nan if at is None else at]])
-        found_limits = presentation_limits(data, units, options, places)
-        for side, ends in zip(("low", "high"), found_limits.pop("d_eer", _NO_LIMITS), strict=True):
-            made[f"d_eer_{side}"] = float(ends[0])
-        for rate, limits in found_limits.items():
-            for side, every in zip(("low", "high"), limits, strict=True):
+        limits = presentation_limits(data, units, options, places)
+        low, high = limits.pop("d_eer", _NO_LIMITS)
+        made["d_eer_low"] = float(low[0])
+        made["d_eer_high"] = float(high[0])
+        for rate, (low, high) in limits.items():
+            for side, every in (("low", low), ("high", high)):
                 made[f"{rate}_{side}"] = made[rate][0], every[: len(inside)][order]
                 if rate == "bpcer":
                     made[f"bpcer_at_apcer_{side}"] = ("apcer_target",), every[len(inside) : -1]
@@ -262,31 +262,33 @@ def _doubts(
     data: Presentations, targets: np.ndarray, instruments: np.ndarray | None
 ) -> Iterator[str]:
     """Yield warnings of species that are small or without a response."""
-    number = [int((data.codes == i).sum()) for i in range(len(data.species))]
     positive = targets[targets > 0]
     least = 0.0
     if len(positive):
         least = 3 / float(positive.min())
-    few = [f"{x!r} ({n:,})" for x, n in zip(data.species, number, strict=True) if n < least]
-    if few:
+    small, silent, few_objects = [], [], []
+    for i, name in enumerate(data.species):
+        here = data.codes == i
+        number = int(here.sum())
+        if number < least:
+            small.append(f"{name!r} ({number:,})")
+        if not data.of(i, answered=True):
+            silent.append(repr(name))
+        if instruments is not None:
+            objects = len(np.unique(instruments[here]))
+            if objects < LEAST_INSTRUMENTS:
+                few_objects.append(f"{name!r} ({objects:,} in {number:,} presentations)")
+    if small:
         yield (
             f"fewer than {math.ceil(least):,} presentations (3 / APCER) cannot show an APCER of "
-            f"{per_cent(positive.min())}, even without an error: {', '.join(few)}"
+            f"{per_cent(positive.min())}, even without an error: {', '.join(small)}"
         )
-    silent = [x for i, x in enumerate(data.species) if not data.of(i, answered=True)]
     if silent:
-        yield f"apcer is without species that have no response: {', '.join(map(repr, silent))}"
+        yield f"apcer is without species that have no response: {', '.join(silent)}"
     if not data.of(BONA_FIDE, answered=True):
         yield "no bona fide presentation has a response"
-    if instruments is not None:
-        objects = [len(np.unique(instruments[data.codes == i])) for i in range(len(data.species))]
-        of = [
-            f"{x!r} ({m:,} in {n:,} presentations)"
-            for x, m, n in zip(data.species, objects, number, strict=True)
-            if m < LEAST_INSTRUMENTS
-        ]
-        if of:
-            yield f"fewer than {LEAST_INSTRUMENTS} instruments of a species: {', '.join(of)}"
+    if few_objects:
+        yield f"fewer than {LEAST_INSTRUMENTS} instruments of a species: {', '.join(few_objects)}"
 
 
 def _chosen(
@@ -324,14 +326,16 @@ def _chosen(
 
 def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
     """Return the rates at a threshold; NaN where there is none."""
-    rates = {x: y[0] for x, y in data.rates(np.array([math.nan if at is None else at])).items()}
-    if at is None:
-        rates = {name: np.full(np.shape(x), math.nan) for name, x in rates.items()}
-    found: Variables = {
+    used = math.nan if at is None else at
+    rates = {}
+    for name, values in data.rates(np.array([used])).items():
+        rates[name] = values[0] if at is not None else np.full(values.shape[1:], math.nan)
+    variables: Variables = {
         f"{name}_at_threshold": (("species",) * np.ndim(x), x) for name, x in rates.items()
     }
-    used = to_user(math.nan if at is None else at, kind)
-    return found | {"threshold_used": used, "acer": (rates["apcer"] + rates["bpcer"]) / 2}
+    variables["threshold_used"] = to_user(used, kind)
+    variables["acer"] = (rates["apcer"] + rates["bpcer"]) / 2
+    return variables
 
 
 def _grid(
@@ -352,7 +356,7 @@ def _grid(
 
 def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
     """Return the codes of the subject and the instrument of each presentation, if known."""
-    found = {}
+    units = {}
     for name, given in (("subjects", subjects), ("instrument", instrument)):
         if given is None:
             continue
@@ -362,8 +366,8 @@ def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.
                 f"{Argument(name)} has shape {labels.shape}; expected {data.codes.shape}, one for "
                 "each presentation"
             )
-        found[name] = np.unique(labels.astype(str), return_inverse=True)[1]
-    return found
+        units[name] = np.unique(labels.astype(str), return_inverse=True)[1]
+    return units
 
 
 NAMES = {
@@ -425,26 +429,17 @@ def blocks(found: Found) -> Iterator[Block]:
     if used:
         at = float(ds["threshold_used"])
         yield Title(f"At the threshold {threshold_text(at)}")
-        yield Note(
-            f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
-            if attrs["chosen_on"] != "given"
-            else "given",
-            exact=True,
-        )
+        chosen = "given"
+        if attrs["chosen_on"] != "given":
+            chosen = f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
+        yield Note(chosen, exact=True)
+        no_measure = "ACER (no measure of ISO/IEC 30107-3; kept for older papers)"
         rows = [
-            [label, rate_with_limits(ds, f"{x}_at_threshold")]
-            for x, label in (
-                ("apcer", "APCER"),
-                ("bpcer", "BPCER"),
-                ("apcer_pooled", "APCER, pooled"),
-            )
+            ["APCER", rate_with_limits(ds, "apcer_at_threshold")],
+            ["BPCER", rate_with_limits(ds, "bpcer_at_threshold")],
+            ["APCER, pooled", rate_with_limits(ds, "apcer_pooled_at_threshold")],
+            [no_measure, percent(float(ds["acer"]))],
         ]
-        rows.append(
-            [
-                "ACER (no measure of ISO/IEC 30107-3; kept for older papers)",
-                percent(float(ds["acer"])),
-            ]
-        )
         yield Table(["", "rate"], rows, said="")
         yield Sentence()
     yield Title("Attack instrument species")

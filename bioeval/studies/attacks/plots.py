@@ -55,9 +55,8 @@ class AttackDetDisplay(DetDisplay):
 
 def _attempts(systems: Sequence[System]) -> str:
     """Return the numbers of attempts of each curve."""
-    numbers = (int(one.dataset["impostor_attempts"]) for one in systems)
-    said = (f"{one.name} {n:,}" for one, n in zip(systems, numbers, strict=True))
-    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(said)} attempts"
+    numbers = [f"{x.name} {int(x.dataset['impostor_attempts']):,}" for x in systems]
+    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(numbers)} attempts"
 
 
 def _species(system: System) -> list[System]:
@@ -65,7 +64,7 @@ def _species(system: System) -> list[System]:
     ds = system.dataset
     near = np.abs(ds["threshold"].values - float(ds["eer_threshold"]))
     near[np.isnan(near)] = np.inf
-    found = []
+    by_species = []
     for i, name in enumerate(ds["species"].values.tolist()):
         iapar = ds["iapar_of_species"].isel(species=i, drop=True)
         own = ds.assign(
@@ -74,8 +73,8 @@ def _species(system: System) -> list[System]:
             impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
         ).drop_vars("eer")
         if int(own["impostor_attempts"]):
-            found.append(replace(system, name=name, dataset=own))
-    return found
+            by_species.append(replace(system, name=name, dataset=own))
+    return by_species
 
 
 def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisplay:
@@ -140,11 +139,12 @@ class SpeciesDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
         systems = pick(data, cls.spec.plot)
-        return cls(
-            replace(curve, hue=number if len(systems) > 1 else curve.hue, dash=i)
-            for number, system in enumerate(systems)
-            for i, curve in enumerate(cls._curves(system))
-        )
+        curves = []
+        for number, system in enumerate(systems):
+            for i, curve in enumerate(cls._curves(system)):
+                hue = number if len(systems) > 1 else curve.hue
+                curves.append(replace(curve, hue=hue, dash=i))
+        return cls(curves)
 
     @classmethod
     def _curves(cls, system: System) -> Iterator[Curve]:
@@ -166,11 +166,9 @@ class SpeciesDisplay(CurvesDisplay):
         """Draw the curves, and the threshold of a single result."""
         label = self._over_thresholds(ax, name, style)
         at, text = _chosen(self.systems[0].dataset)
-        marked = len(self.systems) == 1 and np.isfinite(at)
-        if marked:
-            others = [self._threshold_line(at, text)]
-        else:
-            others = []
+        others = []
+        if len(self.systems) == 1 and np.isfinite(at):
+            others.append(self._threshold_line(at, text))
         return self._finish(x_label=label, others=others)
 
 
@@ -248,10 +246,10 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     def __init__(self, system: System):
         ds = system.dataset
         empty = {x: Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0) for x in _CLASSES}
-        found = {**empty, **histograms_between(ds)}
-        two = ScoreHistograms(found["genuine"], found["impostor"], ds)
+        counts = {**empty, **histograms_between(ds)}
+        two = ScoreHistograms(counts["genuine"], counts["impostor"], ds)
         super().__init__({system.name: two})
-        self.attack = {system.name: found["attack"]}
+        self.attack = {system.name: counts["attack"]}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:

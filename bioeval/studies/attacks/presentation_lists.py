@@ -61,11 +61,17 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     score = _score(cells, scores_key)
     values = cells.values(score, "detection gave no response")
     attack = _species(cells, score)
-    known = [
-        next((cells.columns[cells.names.index(x)] for x in wanted if x in cells.names), None)
-        for wanted in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)
-    ]
-    return PresentationList(values, attack, cells.kind(score) or "", *known)
+    subjects = _named_column(cells, _SUBJECT_NAMES)
+    instruments = _named_column(cells, _INSTRUMENT_NAMES)
+    return PresentationList(values, attack, cells.kind(score) or "", subjects, instruments)
+
+
+def _named_column(cells: Cells, names: tuple[str, ...]) -> list[str] | None:
+    """Return the column that has the first of these names; None without any."""
+    for name in names:
+        if name in cells.names:
+            return cells.columns[cells.names.index(name)]
+    return None
 
 
 def _score(cells: Cells, key: str | None) -> int:
@@ -79,13 +85,13 @@ def _score(cells: Cells, key: str | None) -> int:
             )
         return cells.header.index(key)
     if cells.names:
-        found = cells.scores
-        if len(found) != 1:
+        columns = cells.scores
+        if len(columns) != 1:
             raise DataError(
-                f"{cells.path}: {len(found)} columns of scores among {listed}; name one with "
+                f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with "
                 f"{Argument('scores_key')}"
             )
-        return found[0]
+        return columns[0]
     if not cells.numbers:
         raise DataError(f"{cells.path}: no column of numbers; expected a score on each line")
     return cells.numbers[-1]
@@ -94,22 +100,14 @@ def _score(cells: Cells, key: str | None) -> int:
 def _species(cells: Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
     path, columns, attack = cells.path, cells.columns, cells.species
-    truth = cells.truth or [
-        i
-        for i, column in enumerate(columns)
-        if i != score and all(class_of(x) is not None for x in set(column))
-    ]
-    if attack is None and not truth:
-        raise DataError(
-            f"{path}: does not mark attack presentations; expected a column 'attack' with the "
-            "species of each attack, or one of class words such as bonafide and spoof"
-        )
+    truth = cells.truth or [i for i, x in enumerate(columns) if i != score and _is_truth(x)]
     if not truth:
-        if attack is not None:
-            words = columns[attack]
-        else:
-            words = []
-        return ["" if not x.strip() or class_of(x) else x for x in words]
+        if attack is None:
+            raise DataError(
+                f"{path}: does not mark attack presentations; expected a column 'attack' with the "
+                "species of each attack, or one of class words such as bonafide and spoof"
+            )
+        return ["" if not x.strip() or class_of(x) else x for x in columns[attack]]
     flags = []
     for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
@@ -121,19 +119,20 @@ def _species(cells: Cells, score: int) -> list[str]:
                 f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
                 f"nontarget, and spoof or attack{numeric}"
             )
-        flags.append(True if flag is None else flag)
-    if attack is not None:
-        species = columns[attack]
-    else:
-        species = _beside(columns, flags, {score, truth[0]})
-    found = []
-    for flag, name in zip(flags, species, strict=True):
-        named = not no_species(name)
-        if attack is not None and named:
-            found.append(name)
+        flags.append(flag is not False)
+    names = _beside(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
+    species = []
+    for flag, name in zip(flags, names, strict=True):
+        if flag and (attack is None or no_species(name)):
+            species.append("")
         else:
-            found.append("" if flag else name if named else "spoof")
-    return found
+            species.append("spoof" if no_species(name) else name)
+    return species
+
+
+def _is_truth(column: list[str]) -> bool:
+    """Whether a column has class words alone."""
+    return all(class_of(x) is not None for x in set(column))
 
 
 def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:

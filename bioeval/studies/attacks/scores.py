@@ -122,10 +122,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         if not are_pairs(scores):
             columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
-        if columns is None:
-            given = attacks
-        else:
-            given = attacks.select(gallery=columns)
+        given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
@@ -147,17 +144,20 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
             f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
             "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
-    genuine, found = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
-    assert isinstance(found, PairScores)
-    found.attack = np.full(len(rows), "spoof", dtype=object)
-    if found.pair_subjects is not None:
-        claimed, real = found.pair_subjects.T.tolist()
+    genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
+    assert isinstance(spoofs, PairScores)
+    spoofs.attack = np.full(len(rows), "spoof", dtype=object)
+    if spoofs.pair_subjects is not None:
+        claimed, real = spoofs.pair_subjects.T.tolist()
         people = set(claimed)
-        names = ["" if x in people else str(x).removeprefix("attack/") for x in real]
-        found.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
+        names = []
+        for subject in real:
+            name = str(subject).removeprefix("attack/")
+            names.append("spoof" if subject in people or name in ("", "attack") else name)
+        spoofs.attack = np.array(names)
     if not genuine:
-        return found, ()
-    return found, (
+        return spoofs, ()
+    return spoofs, (
         f"{counted(genuine, 'genuine pairs')} of the attacks' list left out: those of the other "
         "list count",
     )

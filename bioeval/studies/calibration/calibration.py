@@ -97,13 +97,13 @@ def check_priors(priors: Any) -> np.ndarray:
 
 def check_costs(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
-    found = numbers_or_nothing(costs).tolist()
-    if len(found) != 2 or not all(0 < cost < math.inf for cost in found):
+    values = numbers_or_nothing(costs).tolist()
+    if len(values) != 2 or not all(0 < cost < math.inf for cost in values):
         raise DataError(
             f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
             "and of a false accept"
         )
-    return found[0], found[1]
+    return values[0], values[1]
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
@@ -140,44 +140,42 @@ def calibration_dataset(
     `equalised` are the costs of :func:`_equalised`.
     """
     curve = scipy.special.expit(LOG_ODDS)
-    found: Variables = {}
+    variables: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
-        found |= _of_ratios(counts, priors, costs)
+        variables |= _of_ratios(counts, priors, costs)
         ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
-        found["ece"] = ("prior_log_odds",), ece
-        found["cllr"] = float(ece[_EVEN])
+        variables["ece"] = ("prior_log_odds",), ece
+        variables["cllr"] = float(ece[_EVEN])
         coordinates["llr"] = RATIOS
-    found |= _least(counts, priors, costs)
+    variables |= _least(counts, priors, costs)
     if equalised is not None:
         actual, least = equalised
     else:
         beta = _beta(priors, costs)
-        none = np.full(len(beta), np.nan)
-        if counts.pooled is None:
-            least = none
-        else:
+        least = none = np.full(len(beta), np.nan)
+        if counts.pooled is not None:
             least = counts.pooled.least_cost(np.ones(len(beta)), beta)
-        frr = found.get(f"{'frr'}_at_bayes", ((), none))[1]
-        far = found.get(f"{'far'}_at_bayes", ((), none))[1]
+        frr = variables.get("frr_at_bayes", ((), none))[1]
+        far = variables.get("far_at_bayes", ((), none))[1]
         actual = frr + beta * far
-    if "cllr" in found:
-        found["c_primary"] = float(actual.mean())
-    found["min_c_primary"] = float(least.mean())
-    if "cllr" in found:
+    if "cllr" in variables:
+        variables["c_primary"] = float(actual.mean())
+    variables["min_c_primary"] = float(least.mean())
+    if "cllr" in variables:
         with np.errstate(invalid="ignore"):
-            found["calibration_loss"] = found["cllr"] - found["min_cllr"]
+            variables["calibration_loss"] = variables["cllr"] - variables["min_cllr"]
     entr = scipy.special.entr
-    found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
-    found["genuine_attempts"] = len(counts.genuine)
-    found["impostor_attempts"] = counts.impostor_attempts
-    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
+    variables["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
+    variables["genuine_attempts"] = len(counts.genuine)
+    variables["impostor_attempts"] = counts.impostor_attempts
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, variables))
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return build(found, CALIBRATION, coordinates, attrs)
+    return build(variables, CALIBRATION, coordinates, attrs)
 
 
 def _of_ratios(
@@ -185,63 +183,61 @@ def _of_ratios(
 ) -> Variables:
     """Return the costs at Bayes thresholds, and the distributions of the ratios."""
 
-    def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rejected = counts.false_rejects(distances)
-        return (
-            rate(rejected, len(counts.genuine)),
-            rate(counts.false_accepts(distances), counts.impostor_attempts),
-        )
+    def frr(distances: np.ndarray) -> np.ndarray:
+        return rate(counts.false_rejects(distances), len(counts.genuine))
+
+    def far(distances: np.ndarray) -> np.ndarray:
+        return rate(counts.false_accepts(distances), counts.impostor_attempts)
 
     thresholds = bayes_thresholds(priors, costs)
-    frr, far = rates(0.0 - thresholds)
-    weights = _weights(scipy.special.expit(LOG_ODDS))
-    curve = [w * x for w, x in zip(weights, rates(0.0 + LOG_ODDS), strict=True)]
+    frr_at_bayes = frr(0.0 - thresholds)
+    far_at_bayes = far(0.0 - thresholds)
     miss, accept = _weights(priors, costs)
-    above = rates(_below(RATIOS))
+    miss_at_odds, accept_at_odds = _weights(scipy.special.expit(LOG_ODDS))
+    at_odds = 0.0 + LOG_ODDS
+    bayes_error = miss_at_odds * frr(at_odds) + accept_at_odds * far(at_odds)
+    above = _below(RATIOS)
     return {
         **along(
             ("prior",),
-            act_dcf=miss * frr + accept * far,
+            act_dcf=miss * frr_at_bayes + accept * far_at_bayes,
             bayes_threshold=thresholds,
-            far_at_bayes=far,
-            frr_at_bayes=frr,
+            far_at_bayes=far_at_bayes,
+            frr_at_bayes=frr_at_bayes,
         ),
-        "bayes_error": (("prior_log_odds",), sum(curve)),
-        "genuine_above": (("llr",), 1 - above[0]),
-        "impostor_above": (("llr",), above[1]),
+        "bayes_error": (("prior_log_odds",), bayes_error),
+        "genuine_above": (("llr",), 1 - frr(above)),
+        "impostor_above": (("llr",), far(above)),
     }
 
 
 def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
     """Return the least costs of any threshold or monotone map, and that map."""
     pooled = counts.pooled
-    if pooled is None:
-        values = {
-            "min_dcf": len(priors),
-            "min_bayes_error": len(LOG_ODDS),
-            "min_ece": len(LOG_ODDS),
-        }
-        least = {name: np.full(number, np.nan) for name, number in values.items()}
-    else:
-        least = {
-            "min_dcf": pooled.least_cost(*_weights(priors, costs)),
-            "min_bayes_error": pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS))),
-            "min_ece": pooled.cross_entropy(LOG_ODDS),
-        }
-    found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
-    found |= {name: (("prior_log_odds",), values) for name, values in least.items()}
-    found["min_cllr"] = float(least["min_ece"][_EVEN])
+    min_dcf = np.full(len(priors), np.nan)
+    min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
     if pooled is not None:
-        ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
-        blocks = {
-            "pav_low": np.minimum(*ends),
-            "pav_high": np.maximum(*ends),
-            "pav_llr": pooled.llr,
-            "pav_genuine": pooled.genuine,
-            "pav_impostor": pooled.impostor,
-        }
-        found |= {name: (("pav_block",), values) for name, values in blocks.items()}
-    return found
+        min_dcf = pooled.least_cost(*_weights(priors, costs))
+        min_bayes_error = pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS)))
+        min_ece = pooled.cross_entropy(LOG_ODDS)
+    variables: Variables = {
+        "min_dcf": (("prior",), min_dcf),
+        "min_bayes_error": (("prior_log_odds",), min_bayes_error),
+        "min_ece": (("prior_log_odds",), min_ece),
+        "min_cllr": float(min_ece[_EVEN]),
+    }
+    if pooled is not None:
+        low = to_user(counts.low, counts.about.kind)
+        high = to_user(counts.high, counts.about.kind)
+        variables |= along(
+            ("pav_block",),
+            pav_low=np.minimum(low, high),
+            pav_high=np.maximum(low, high),
+            pav_llr=pooled.llr,
+            pav_genuine=pooled.genuine,
+            pav_impostor=pooled.impostor,
+        )
+    return variables
 
 
 def _weights(
@@ -253,19 +249,20 @@ def _weights(
     return miss / least, accept / least
 
 
-def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
+def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
+    """Return the warnings of costs that are high, infinite or not defined."""
     said = []
-    if "cllr" not in found:
+    if "cllr" not in variables:
         said.append(
             f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
             "minima are given; a calibrator that has learnt from other people makes ratios of them"
         )
-    elif found["cllr"] > 1:
+    elif variables["cllr"] > 1:
         said.append(
             "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
         )
     genuine, impostor = counts.infinite
-    if "cllr" in found and (genuine or impostor):
+    if "cllr" in variables and (genuine or impostor):
         said.append(
             f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
             f"{counted(impostor, 'impostor attempts')} with inf"
@@ -388,11 +385,11 @@ def _equalised(
     frr, far = [], []
     for value in np.unique(values):
         part = scores.select(probes=np.flatnonzero(values == value))
-        found = attempts_within(part, thresholds, templates, fusion)
-        if found.genuine_attempts:
-            frr.append(1 - found.genuine / found.genuine_attempts)
-        if found.impostor_attempts:
-            far.append(found.impostor / found.impostor_attempts)
+        attempts = attempts_within(part, thresholds, templates, fusion)
+        if attempts.genuine_attempts:
+            frr.append(1 - attempts.genuine / attempts.genuine_attempts)
+        if attempts.impostor_attempts:
+            far.append(attempts.impostor / attempts.impostor_attempts)
     none = np.full(len(thresholds), np.nan)
     miss = np.mean(frr, axis=0) if frr else none
     accept = np.mean(far, axis=0) if far else none
@@ -401,9 +398,10 @@ def _equalised(
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
 
 
-_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
-
-_PRIMARY = {
+_COSTS = {
+    "Cllr, bits": "cllr",
+    "minimum Cllr, bits": "min_cllr",
+    "calibration loss, bits": "calibration_loss",
     "Cprimary, mean over the priors": "c_primary",
     "minimum Cprimary": "min_c_primary",
 }
@@ -425,43 +423,37 @@ def blocks(found: Found) -> Iterator[Block]:
         made = ""
         if ds.attrs["origin"]:
             made = f": {printable(str(ds.attrs['origin']))}"
-        genuine = int(ds[f"{'genuine'}_attempts"])
-        impostor = int(ds[f"{'impostor'}_attempts"])
+        genuine = int(ds["genuine_attempts"])
+        impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
     left_out = excluded({name: ds.attrs for name, ds in found.items()})
     yield FactList([*facts, ("Excluded", left_out)], indented=True)
     yield Sentence()
     ratios = any("cllr" in ds for ds in found.values())
-    rows = [
-        [f"{label}, bits", *(number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())]
-        for label, name in _COSTS.items()
-        if ratios or name == "min_cllr"
-    ]
-    for label, name in _PRIMARY.items():
-        if ratios or name == "min_c_primary":
-            values = (number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())
+    rows = []
+    for label, name in _COSTS.items():
+        if ratios or name.startswith("min_"):
+            values = [number(float(ds.get(name, np.nan)), ".4f") for ds in found.values()]
             rows.append([label, *values])
     yield Table(["", *found], rows, said="")
     for name, ds in found.items():
         yield Sentence()
-        miss = float(ds.attrs[f"cost_{'miss'}"])
-        false = float(ds.attrs[f"cost_{'false_accept'}"])
+        miss = float(ds.attrs["cost_miss"])
+        false = float(ds.attrs["cost_false_accept"])
         yield Sentence(
             f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
         )
-        shown = {head: ds[x].values.tolist() for head, x in _BY_PRIOR.items() if x in ds}
-        rows = [
-            [
-                f"{prior:g}",
-                *(
-                    number(100 * x[i], ".3f") if head.endswith("%") else number(x[i], ".4f")
-                    for head, x in shown.items()
-                ),
-            ]
-            for i, prior in enumerate(ds["prior"].values.tolist())
-        ]
-        yield Table(["prior", *shown], rows)
+        heads = ["prior"]
+        rows = [[f"{prior:g}"] for prior in ds["prior"].values.tolist()]
+        for head, name in _BY_PRIOR.items():
+            if name not in ds:
+                continue
+            heads.append(head)
+            scale, digits = (100, ".3f") if head.endswith("%") else (1, ".4f")
+            for row, value in zip(rows, ds[name].values.tolist(), strict=True):
+                row.append(number(scale * value, digits))
+        yield Table(heads, rows)
     yield Sentence()
     actual = ""
     if ratios:
@@ -471,7 +463,7 @@ def blocks(found: Found) -> Iterator[Block]:
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
-    columns = {str(ds.attrs["equalised"]) for ds in found.values() if "equalised" in ds.attrs}
+    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()} - {""}
     for column in sorted(columns):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)

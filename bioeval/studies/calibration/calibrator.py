@@ -172,18 +172,18 @@ class _Loss:
     def at(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:
         """Return loss, gradient, Hessian, and whether the weights separate the classes."""
         both = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
-        for found, name in zip(both, ("impostor", "genuine"), strict=True):
-            if not found.number:
+        for sums, name in zip(both, ("impostor", "genuine"), strict=True):
+            if not sums.number:
                 raise DataError(
                     f"the training data have no {name} attempt with finite scores; expected "
                     "some of both classes"
                 )
         loss, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights),) * 2)
-        for found, share in zip(both, self.shares, strict=True):
-            each = share / found.number
-            loss += each * found.loss
-            gradient += each * found.gradient
-            hessian += each * found.hessian
+        for sums, share in zip(both, self.shares, strict=True):
+            each = share / sums.number
+            loss += each * sums.loss
+            gradient += each * sums.gradient
+            hessian += each * sums.hessian
         impostor, genuine = both
         apart = bool(np.any(weights[:-1])) and genuine.low >= impostor.high
         return loss, gradient, hessian, apart
@@ -234,13 +234,13 @@ def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarra
             break
         for halving in range(30):
             moved = weights - step / 2**halving
-            found = at(moved)
-            if found[0] <= value:
+            trial = at(moved)
+            if trial[0] <= value:
                 break
         else:
             break
         weights = moved
-        value, gradient, hessian, apart = found
+        value, gradient, hessian, apart = trial
     return weights, not penalty and (apart or abs(weights).max() > _RUNAWAY)
 
 
@@ -418,11 +418,11 @@ class _Steps:
     def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the proportion of a class at scores; infinite scores have that of the end."""
         if len(self._knots):
-            found = _interpolated(x, self._knots, share[self._block])
+            values = _interpolated(x, self._knots, share[self._block])
         else:  # all training scores are infinite
-            found = np.where(np.isnan(x), np.nan, share.mean())
-        found = np.where(x == np.inf, share[-1], found)
-        return np.where(x == -np.inf, share[0], found)
+            values = np.where(np.isnan(x), np.nan, share.mean())
+        values = np.where(x == np.inf, share[-1], values)
+        return np.where(x == -np.inf, share[0], values)
 
 
 def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -430,14 +430,12 @@ def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray
 
     A gap over the largest float overflows, and so does a slope over a subnormal one.
     """
-    found = np.interp(x, knots, y)
+    values = np.interp(x, knots, y)
     with np.errstate(over="ignore"):
         gaps = np.diff(knots)
     for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
         inside = (x > knots[k]) & (x < knots[k + 1])
-        scale = 1.0
-        if np.isinf(gaps[k]):
-            scale = 0.25
+        scale = 0.25 if np.isinf(gaps[k]) else 1.0
         share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
-        found[inside] = y[k] + share * (y[k + 1] - y[k])
-    return found
+        values[inside] = y[k] + share * (y[k + 1] - y[k])
+    return values

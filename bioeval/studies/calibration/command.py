@@ -78,20 +78,18 @@ def command(data: str, **options: Any) -> None:
                 train = run.read(how["train"], Path(how["train"]).stem)
             run.stages("calibrating")
             made = _calibrated(how, train, scores)
-            if scores.kind == "llr":
-                systems = {system: scores}
-            else:
+            if scores.kind != "llr":
                 systems = {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
                 from bioeval.scores import save
 
                 save(made, how["save_to"])
-        found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
-        require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
+        datasets = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
+        require_values([dataset["min_cllr"] for dataset in datasets.values()], systems.values())
         run.finish(
-            found,
-            _document(found, data, how),
+            datasets,
+            _document(datasets, data, how),
             overlaid=True,
             nodes=lambda called: called.replace("/", "-"),
         )
@@ -113,12 +111,12 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     return made
 
 
-def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
+def _document(datasets: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval.results import Scalars
 
     rows = {}
-    for called, dataset in found.items():
+    for called, dataset in datasets.items():
         shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"prior"}]
         rows[called] = {
             **{key: dataset.attrs[key] for key in ("fingerprint", "kind", "origin", "templates")},

@@ -142,16 +142,12 @@ def count_for_calibration(
     reader = BlockReader(scores)
     job = VerificationJob(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
-        found: list[np.ndarray] = []
-        for own, _ in job.attempts(reader):
-            found.append(own)
-        genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
+        parts = [own for own, _ in job.attempts(reader)]
+        genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
         if wanted is None:
-            extra = np.empty(0)
-        else:
-            extra = wanted
-        thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
+            wanted = np.empty(0)
+        thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
         counter = ThresholdCounter(thresholds)
         sums = np.zeros(0 if shifts is None else len(shifts))
         for block in job.sweep():
@@ -161,19 +157,19 @@ def count_for_calibration(
         fa = np.cumsum(counter.counts)[:-1]
         impostors = int(fa[-1])
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
-        losses: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
+        genuine_loss = impostor_loss = None
         if shifts is not None:
-            losses = _mean_losses(genuine, shifts), _mean(sums, impostors, infinite[1])
+            genuine_loss = _mean_losses(genuine, shifts)
+            impostor_loss = _mean(sums, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             if laplace:
                 distances = np.union1d(distances, [-np.inf, np.inf])
             at = fa[np.searchsorted(thresholds, distances)]
             fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
-            if laplace:
-                at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
             added = 0
             if laplace:
+                at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
             none = np.zeros(1, dtype=np.int64)
@@ -181,7 +177,17 @@ def count_for_calibration(
             low, high = ThresholdCounter(pooled.edges).ranges(blocks)
     reader.note_failure_codes()
     return CalibrationCounts(
-        reader.about, genuine, thresholds, fa, impostors, *losses, infinite, pooled, low, high
+        about=reader.about,
+        genuine=genuine,
+        thresholds=thresholds,
+        fa=fa,
+        impostor_attempts=impostors,
+        genuine_loss=genuine_loss,
+        impostor_loss=impostor_loss,
+        infinite=infinite,
+        pooled=pooled,
+        low=low,
+        high=high,
     )
 
 

@@ -98,8 +98,8 @@ class SeveralSystems:
             return
         step = self.rows_per_block
         for low in range(0, first.shape[0], every * step):
-            found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
-            block = found[0]
+            parts = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
+            block = parts[0]
             if knows_people(first):
                 place = np.arange(block.values.shape[1])
                 own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
@@ -107,7 +107,7 @@ class SeveralSystems:
                 classes[place == block.self_position[:, None]] = 0
             else:
                 classes = np.array(block.mask, dtype=np.uint8)
-            yield classes, _stack([b.values for b in found])
+            yield classes, _stack([b.values for b in parts])
 
     def spreads(self) -> list[Spread]:
         """Return the spread of each system's finite scores, of both classes."""
@@ -133,15 +133,17 @@ class SeveralSystems:
                 total += sums[..., :-2].sum(axis=0)
                 low = np.minimum(low, sums[..., -2].min(axis=0))
                 high = np.maximum(high, sums[..., -1].max(axis=0))
-        found = []
+        of_classes = []
         upper = np.triu_indices(size)
         for c in range(2):
             hessian = np.zeros((size, size))
             hessian[upper] = hessian.T[upper] = total[c, 2 + size :]
             number, loss = total[c, :2]
             gradient = total[c, 2 : 2 + size]
-            found.append(LogisticSums(int(number), float(loss), gradient, hessian, low[c], high[c]))
-        return found
+            of_classes.append(
+                LogisticSums(int(number), float(loss), gradient, hessian, low[c], high[c])
+            )
+        return of_classes
 
 
 def _stack(distances: list[np.ndarray]) -> np.ndarray:

@@ -133,10 +133,14 @@ def with_kind_finding(
     scores = compared(scores, card)
     labels = partial(label_checks, scores, ())
     findings = _findings(scores, labels, True, progress)
-    found = next((x for x in findings if x.check == "kind"), None)
-    if found is None or found.severity == "ok":
+    for finding in findings:
+        if finding.check == "kind":
+            break
+    else:
         return tree
-    said = f"{found.message}; {found.remedy}"
+    if finding.severity == "ok":
+        return tree
+    said = f"{finding.message}; {finding.remedy}"
     for node in doubtful:
         lines = str(node.attrs["warnings"]).splitlines()
         lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
@@ -149,8 +153,8 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
     if scores.layout == "top-k":
         return ""
     for read in (False, True):
-        for found in check_data(scores, protocol, read_scores=read).of("error"):
-            return "; ".join(filter(None, (found.message, found.remedy)))
+        for finding in check_data(scores, protocol, read_scores=read).of("error"):
+            return "; ".join(filter(None, (finding.message, finding.remedy)))
     return ""
 
 
@@ -168,17 +172,14 @@ def _findings(
     if not read_scores:
         yield from labels(symmetric=True)
         return
-    found = scan(scores, progress)
-    if len(found.lines):
-        symmetric = mirrored(found)
-    else:
-        symmetric = scores._streams
+    scanned = scan(scores, progress)
+    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
         symmetric=symmetric,
-        impostors=int(found.counts[IMPOSTOR]),
-        self_compared=compared_with_themselves(scores, found),
+        impostors=int(scanned.counts[IMPOSTOR]),
+        self_compared=compared_with_themselves(scores, scanned),
     )
-    yield from score_checks(scores, found)
+    yield from score_checks(scores, scanned)
 
 
 # Least columns in a digest of a row, of which equal ones are no chance.
@@ -204,20 +205,22 @@ class Copies(NamedTuple):
     proven: list[tuple[int, int]]  # cells, of the first, whose templates have the same scores
 
 
-def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies:
+def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copies:
     """Look for copies under two labels; `impostor` are sampled impostor distances."""
-    perfect = distance_of_copy(scores.kind, found.rows[:, 0])
+    perfect = distance_of_copy(scores.kind, scanned.rows[:, 0])
     if math.isnan(perfect):
         return Copies(0, [], math.nan, [])
-    exact = int(found.counts[PERFECT_IMPOSTOR])
-    limit = near_limit(impostor - perfect, int(found.counts[IMPOSTOR]))
+    exact = int(scanned.counts[PERFECT_IMPOSTOR])
+    limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
     near: list[tuple[int, int]] = []
-    rows = np.flatnonzero(abs(found.rows[:, 0] - perfect) <= limit) if knows_people(scores) else ()
-    for i in rows[:_MOST_ROWS] if limit else ():
-        away = abs(found.reader.attempted(i, i + 1)[0] - perfect)
+    rows = np.empty(0, dtype=np.int64)
+    if limit and knows_people(scores):
+        rows = np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit)
+    for i in rows[:_MOST_ROWS].tolist():
+        away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
-        near += [(int(i), int(j)) for j in np.flatnonzero(hit)]
-    proven = [cell for cell in found.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
+        near += [(i, j) for j in np.flatnonzero(hit).tolist()]
+    proven = [cell for cell in scanned.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
     proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
     return Copies(exact, near, limit, proven)
 
@@ -247,67 +250,65 @@ def near_limit(distances: np.ndarray, comparisons: int) -> float:
     return min(_NEAR * usual, near * (_CHANCE * n / (comparisons * low)) ** (1 / power))
 
 
-def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Finding:
+def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
-    varied = found.rows[:, 0] < found.rows[:, 1]
-    enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
-    rows = _equal(found.row_digests[:, 0], varied & enough)
-    groups = [("row", group, codes_of(scores).probe) for group in rows]
-    if (found.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
-        varied = found.columns[0] < found.columns[1]
-        groups += [
-            ("column", g, codes_of(scores).gallery) for g in _equal(found.column_digests, varied)
-        ]
-    mixed = [x for x in groups if len(np.unique(x[2][x[1]])) > 1]
+    varied = scanned.rows[:, 0] < scanned.rows[:, 1]
+    enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
+    rows = _equal(scanned.row_digests[:, 0], varied & enough)
+    groups = [("row", places, codes_of(scores).probe) for places in rows]
+    if (scanned.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+        varied = scanned.columns[0] < scanned.columns[1]
+        columns = _equal(scanned.column_digests, varied)
+        groups += [("column", places, codes_of(scores).gallery) for places in columns]
+    mixed = [(side, places) for side, places, codes in groups if np.ptp(codes[places])]
     near = [cell for cell in copies.proven if cell in copies.near]
     if near and not mixed:
         return _near_duplicates(scores, near, copies.limit)
     if not groups:
         return Finding("duplicates", "ok", "no two rows are equal")
-    extra = sum(len(g) - 1 for _, g, _ in groups)
-    where = listed(f"{side}s {listed(g)}" for side, g, _ in mixed or groups)
+    extra = sum(len(places) - 1 for _, places, _ in groups)
+    where = listed(f"{side}s {listed(places)}" for side, places, *_ in mixed or groups)
     message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
     message += " (equal rows or columns)"
     if mixed and knows_people(scores):
-        if mixed[0][0] == "row":
-            names = scores.probe_labels
-        else:
-            names = scores.gallery_labels
-        whose = " and ".join(dict.fromkeys(repr(plain(names[i])) for i in mixed[0][1]))
+        side, places = mixed[0]
+        names = scores.probe_labels if side == "row" else scores.gallery_labels
+        whose = " and ".join(dict.fromkeys(repr(plain(name)) for name in names[places]))
         return Finding(
             "duplicates",
             "error",
             f"{message}, under different labels: {whose}",
-            extra,
-            where,
-            "correct the labels, or leave the copies out: they count as the nearest impostors",
+            count=extra,
+            where=where,
+            remedy="correct the labels, or leave the copies out: they count as the nearest "
+            "impostors",
         )
     return Finding(
         "duplicates",
         "warning",
         message,
-        extra,
-        where,
-        "leave the copies out: they are compared with each other, and flatter the system",
+        count=extra,
+        where=where,
+        remedy="leave the copies out: they are compared with each other, and flatter the system",
     )
 
 
 def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: float) -> Finding:
     """Return the finding of rows that are nearly equal, under different labels."""
-    pairs = {
-        tuple(sorted((i, int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[j])[0]))))
-        for i, j in cells
-    }
-    first = sorted(pairs)[0]
-    whose = " and ".join(repr(plain(scores.probe_labels[i])) for i in first)
+    pairs = set()
+    for row, column in cells:
+        itself = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
+        pairs.add((min(row, itself), max(row, itself)))
+    ordered = sorted(pairs)
+    one, other = (repr(plain(label)) for label in scores.probe_labels[[*ordered[0]]])
     return Finding(
         "duplicates",
         "error",
         f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
-        f"{2 * limit:.3g}, under different labels: {whose}",
-        len(pairs),
-        listed(f"rows {i}, {j}" for i, j in sorted(pairs)),
-        "correct the labels, or leave the copies out: they count as the nearest impostors",
+        f"{2 * limit:.3g}, under different labels: {one} and {other}",
+        count=len(pairs),
+        where=listed(f"rows {i}, {j}" for i, j in ordered),
+        remedy="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
 
@@ -316,19 +317,22 @@ def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
     places = np.flatnonzero(considered)
     order = places[np.argsort(digests[places], kind="stable")]
     cuts = np.flatnonzero(digests[order][1:] != digests[order][:-1]) + 1
-    return sorted((np.sort(g) for g in np.split(order, cuts) if len(g) > 1), key=lambda g: g[0])
+    groups = [np.sort(group) for group in np.split(order, cuts) if len(group) > 1]
+    return sorted(groups, key=lambda group: group[0])
 
 
-def distance_finding(scores: Scores, found: DataScan, copies: Copies, on_lattice: bool) -> Finding:
+def distance_finding(
+    scores: Scores, scanned: DataScan, copies: Copies, on_lattice: bool
+) -> Finding:
     """Return the finding of different labels or templates at the distance of a copy."""
-    genuine = int(found.counts[PERFECT_GENUINE])
+    genuine = int(scanned.counts[PERFECT_GENUINE])
     if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
-        where = listed(_named(scores, found.cells(PERFECT_GENUINE)))
-        fault = genuine < found.counts[GENUINE] / 2 and not on_lattice
+        where = listed(_named(scores, scanned.cells(PERFECT_GENUINE)))
+        fault = genuine < scanned.counts[GENUINE] / 2 and not on_lattice
         return genuine_copies(scores, genuine, where, " of different templates", fault=fault)
-    cells = [*found.cells(PERFECT_IMPOSTOR), *copies.near]
+    cells = [*scanned.cells(PERFECT_IMPOSTOR), *copies.near]
     where = listed(_named(scores, cells))
-    return copy_finding(scores, copies, int(found.counts[IMPOSTOR]), where)
+    return copy_finding(scores, copies, int(scanned.counts[IMPOSTOR]), where)
 
 
 def genuine_copies(
@@ -339,9 +343,9 @@ def genuine_copies(
         "zero-distance",
         "warning" if fault else "note",
         f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
-        number,
-        where,
-        "leave copies of a template out; they are not attempts",
+        count=number,
+        where=where,
+        remedy="leave copies of a template out; they are not attempts",
     )
 
 
@@ -364,10 +368,10 @@ def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding
         "zero-distance",
         "error" if copies.proven else "warning",
         f"{number:,} of {counted(of, 'impostor comparisons')} {said}",
-        number,
-        where,
-        "inspect these templates: their labels differ, but their scores are those of one person; "
-        "be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
+        count=number,
+        where=where,
+        remedy="inspect these templates: their labels differ, but their scores are those of one "
+        "person; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
     )
 
 
@@ -385,11 +389,13 @@ def _have(number: int) -> str:
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     """Return cells in words, with their labels."""
-    named = [f"row {i}, column {j}" for i, j in cells]
-    if not knows_people(scores):
-        return named
-    labels = [(plain(scores.probe_labels[i]), plain(scores.gallery_labels[j])) for i, j in cells]
-    return [f"{x} ({a!r}, {b!r})" for x, (a, b) in zip(named, labels, strict=True)]
+    named = []
+    for i, j in cells:
+        text = f"row {i}, column {j}"
+        if knows_people(scores):
+            text += f" ({plain(scores.probe_labels[i])!r}, {plain(scores.gallery_labels[j])!r})"
+        named.append(text)
+    return named
 
 
 def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
@@ -408,9 +414,7 @@ def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
 def pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     failed = np.flatnonzero(np.isnan(values))
     infinite = np.flatnonzero(np.isinf(values))
     yield failures(
@@ -424,20 +428,20 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     finite, impostor = values[known], ~scores.genuine[known]
     ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
+    places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
         zip(ends, map(len, hits), strict=True),
         counted(len(values), "pairs"),
-        listed(f"pair {i}" for places in hits for i in places),
+        listed(f"pair {i}" for i in places),
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return
     distances = sign * values
     copy = distance_of_copy(scores.kind, distances[known])
     limit = near_limit(distances[known][impostor] - copy, int(impostor.sum()))
-    exact, near = (
-        np.flatnonzero(~scores.genuine & where)
-        for where in (distances == copy, (distances != copy) & (abs(distances - copy) <= limit))
-    )
+    is_near = (distances != copy) & (abs(distances - copy) <= limit)
+    exact = np.flatnonzero(~scores.genuine & (distances == copy))
+    near = np.flatnonzero(~scores.genuine & is_near)
     if math.isnan(copy):
         limit = math.nan
     copies = Copies(len(exact), [(int(i), 0) for i in near], limit, [])
@@ -494,7 +498,7 @@ def kind_finding(
     count = 0
     if eer > 0.5:
         count = len(genuine) + len(impostor)
-    return Finding("kind", severity, message, count, "", remedy)
+    return Finding("kind", severity, message, count=count, remedy=remedy)
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
@@ -519,8 +523,17 @@ def ties_finding(sample: np.ndarray) -> Finding:
         message += ", square roots of equal steps"
     elif len(values) < min(_COARSE, len(sample) // 4):
         remedy = "quantised scores have few thresholds; give them with more digits. " + remedy
-        return Finding("ties", "warning", message, int(counts[counts > 1].sum()), where, remedy)
-    return Finding("ties", "note", message, int(counts[counts > 1].sum()), where, remedy)
+        return Finding(
+            "ties",
+            "warning",
+            message,
+            count=int(counts[counts > 1].sum()),
+            where=where,
+            remedy=remedy,
+        )
+    return Finding(
+        "ties", "note", message, count=int(counts[counts > 1].sum()), where=where, remedy=remedy
+    )
 
 
 # Differences of the two directions within this part of the largest score are rounding.
@@ -542,67 +555,56 @@ _FAILED_REMEDY = (
 )
 
 
-def score_checks(scores: Scores, found: DataScan) -> Iterator[Finding]:
+def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     """Yield the findings of a pass over a matrix."""
     valued = scores.kind != "order"
-    impostor, sample = _samples(scores, found)
-    copies = find_copies(scores, found, impostor)
-    yield _failed(scores, found)
+    impostor, sample = _samples(scores, scanned)
+    copies = find_copies(scores, scanned, impostor)
+    yield _failed(scores, scanned)
     if not scores._streams:
-        yield _sentinels(scores, found, impostor if copies.exact and not copies.proven else None)
-    yield duplicates_finding(scores, found, copies)
+        yield _sentinels(scores, scanned, impostor if copies.exact and not copies.proven else None)
+    yield duplicates_finding(scores, scanned, copies)
     ties = ties_finding(sample)
     if valued:
         yield distance_finding(
-            scores, found, copies, on_lattice=lattice_step(np.unique(sample), LEAST_LATTICE) > 0
+            scores, scanned, copies, on_lattice=lattice_step(np.unique(sample), LEAST_LATTICE) > 0
         )
-    if len(found.lines):
-        yield _symmetry(scores, found)
+    if len(scanned.lines):
+        yield _symmetry(scores, scanned)
     if valued:
-        yield kind_finding(scores, found.genuine, impostor, _diagonal(scores, found))
+        yield kind_finding(scores, scanned.genuine, impostor, _diagonal(scores, scanned))
         yield ties
-    if len(found.medians):
-        yield label_error_finding(scores, found.medians)
+    if len(scanned.medians):
+        yield label_error_finding(scores, scanned.medians)
 
 
-def _failed(scores: Scores, found: DataScan) -> Finding:
+def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
-    infinite = int(found.counts[FARTHEST] + found.counts[NEAREST])
-    where = listed(f"row {i}, column {j}" for i, j in found.cells(FAILED))
-    lost = [
-        f"all of row {i}"
-        for i in np.flatnonzero((found.rows[:, 0] > found.rows[:, 1]) & (found.rows[:, 2] > 1))[
-            :SHOWN
-        ]
-    ]
-    number = int(found.counts[FAILED])
-    return failures(
-        scores,
-        number,
-        listed([*lost, where] if lost else [where]),
-        infinite,
-        int(found.counts[NEAREST]),
-    )
+    number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
+    lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
+    places = [f"all of row {i}" for i in np.flatnonzero(lost)[:SHOWN]]
+    places.append(listed(f"row {i}, column {j}" for i, j in scanned.cells(FAILED)))
+    infinite = int(scanned.counts[FARTHEST]) + nearest
+    return failures(scores, number, listed(places), infinite, nearest)
 
 
 def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
-    message = ""
     if failed:
         message = f"{counted(failed, 'comparisons')} failed (NaN)"
-    if failed:
         if scores.nan == "raise":
-            return Finding("failed", "error", message, failed, where, _FAILED_REMEDY)
+            return Finding(
+                "failed", "error", message, count=failed, where=where, remedy=_FAILED_REMEDY
+            )
         meaning = {"reject": "rejected at every threshold", "exclude": "left out"}[scores.nan]
-        return Finding("failed", "note", f"{message}, and are {meaning}", failed, where)
+        return Finding("failed", "note", f"{message}, and are {meaning}", count=failed, where=where)
     if nearest:
         return Finding(
             "failed",
             "warning",
             f"{counted(nearest, 'comparisons')} are infinitely near",
-            nearest,
-            "",
-            "they are accepted at every finite threshold: check that they are meant to be",
+            count=nearest,
+            remedy="they are accepted at every finite threshold: check that they are meant to be",
         )
     if infinite:
         return Finding(
@@ -614,13 +616,13 @@ def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: in
     return Finding("failed", "ok", "every comparison has a finite score")
 
 
-def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) -> Finding:
+def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) -> Finding:
     """Return the finding about rows, columns and values that stand for failed comparisons.
 
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
     """
-    seen = found.reader.watch.found()
+    seen = scanned.reader.watch.found()
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
@@ -630,19 +632,17 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
             "error",
             f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
             f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
-            len(lines),
-            listed(lines),
-            EndValue.REMEDY,
+            count=len(lines),
+            where=listed(lines),
+            remedy=EndValue.REMEDY,
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
-        sign = 1.0
-        if larger_is_closer(scores.kind):
-            sign = -1.0
+        sign = -1.0 if larger_is_closer(scores.kind) else 1.0
         impostor = np.ones(len(scattered), dtype=bool)
         for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
-                watch = found.reader.watch
+                watch = scanned.reader.watch
                 places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
                 hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
@@ -655,90 +655,87 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
 
 def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
-    found = list(ends)
-    if not found:
+    said, severities, total = [], [], 0
+    for end, number in ends:
+        said.append(f"{number:,} of {of} have the score {end.value:.6g}, {end.how}")
+        severities.append(end.severity)
+        total += number
+    if not said:
         return None
-    said = [
-        f"{shared:,} of {of} have the score {end.value:.6g}, {end.how}" for end, shared in found
-    ]
-    severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
+    severity = max(severities, key=SEVERITIES.index)
     return Finding(
         "sentinels",
         severity,
         "; ".join(said),
-        sum(shared for _, shared in found),
-        where,
-        _CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
+        count=total,
+        where=where,
+        remedy=_CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
     )
 
 
-def mirrored(found: DataScan) -> bool:
+def mirrored(scanned: DataScan) -> bool:
     """Whether most pairs are attempts both ways, with one score but for rounding."""
-    gap, scale = _gaps(found)
-    both_ways = 2 * found.compared.all(axis=0).sum() > found.compared[0].sum()
+    gap, scale = _gaps(scanned)
+    both_ways = 2 * scanned.compared.all(axis=0).sum() > scanned.compared[0].sum()
     return bool(both_ways) and bool(gap.max(initial=0.0) <= _ROUNDING * scale)
 
 
-def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
+def _gaps(scanned: DataScan) -> tuple[np.ndarray, float]:
     """Return the differences between both directions, and the largest finite distance."""
-    forth, back, lines = found.forth, found.back, found.lines
+    forth, back, lines = scanned.forth, scanned.back, scanned.lines
     with np.errstate(invalid="ignore"):
         gap = np.where(forth == back, 0.0, np.abs(forth - back))
     gap[np.isnan(forth) & np.isnan(back)] = 0.0
     gap[np.isnan(gap)] = np.inf
     gap[np.arange(len(lines)), lines] = 0.0
-    gap[~found.compared.all(axis=0)] = 0.0
+    gap[~scanned.compared.all(axis=0)] = 0.0
     finite = forth[np.isfinite(forth)]
     return gap, float(np.abs(finite).max(initial=0.0))
 
 
-def _symmetry(scores: Scores, found: DataScan) -> Finding:
+def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about whether both directions of a pair have one score."""
-    gap, scale = _gaps(found)
-    both_ways = np.array(found.compared.all(axis=0))
-    both_ways[np.arange(len(gap)), found.lines] = False
+    gap, scale = _gaps(scanned)
+    both_ways = np.array(scanned.compared.all(axis=0))
+    both_ways[np.arange(len(gap)), scanned.lines] = False
     number, of = int((gap > 0).sum()), int(both_ways.sum())
     if not of:
         return Finding("symmetry", "ok", "each pair is compared in one direction")
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
-    one = f"{0.0 + sign * found.forth[k, j]:.6g}"
-    other = f"{0.0 + sign * found.back[k, j]:.6g}"
-    where = f"row {found.lines[k]}, column {j}: {one}, the other way round {other}"
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
+    other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
+    where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
-        return Finding("symmetry", "note", f"{said}, by rounding alone", number, where)
+        return Finding("symmetry", "note", f"{said}, by rounding alone", count=number, where=where)
     if number <= _DAMAGED * of:
         return Finding(
             "symmetry",
             "warning",
             f"{said}; all others agree",
-            number,
-            where,
-            "these comparisons may be damaged: make them again",
+            count=number,
+            where=where,
+            remedy="these comparisons may be damaged: make them again",
         )
     return Finding(
         "symmetry",
         "note",
         said,
-        number,
-        where,
-        "both directions are attempts, as a comparison that is not symmetric makes them",
+        count=number,
+        where=where,
+        remedy="both directions are attempts, as a comparison that is not symmetric makes them",
     )
 
 
-def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
+def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
-    watch = found.reader.watch
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
+    watch = scanned.reader.watch
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
-    if found.same:  # each pair of templates in one direction
+    if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
     other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
@@ -748,29 +745,34 @@ def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
     return impostor, sample[np.isfinite(sample)]
 
 
-def _diagonal(scores: Scores, found: DataScan) -> int:
+def _diagonal(scores: Scores, scanned: DataScan) -> int:
     """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
-    diagonal = found.diagonal
-    if not found.same or scores._streams or np.isfinite(diagonal).sum() < 2:
+    diagonal = scanned.diagonal
+    if not scanned.same or scores._streams or np.isfinite(diagonal).sum() < 2:
         return 0
     known = np.isfinite(diagonal)
-    near = (diagonal[known] <= found.rows[known, 0]).mean()
-    far = (diagonal[known] >= found.rows[known, 1]).mean()
+    near = (diagonal[known] <= scanned.rows[known, 0]).mean()
+    far = (diagonal[known] >= scanned.rows[known, 1]).mean()
     return int(near > 0.9) - int(far > 0.9)
 
 
-def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
+def compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
     """Whether probe and gallery template of one place are equal, by their scores.
 
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.
     """
-    if not knows_people(scores) or found.same or not len(found.diagonal) or not same_labels(scores):
+    if (
+        not knows_people(scores)
+        or scanned.same
+        or not len(scanned.diagonal)
+        or not same_labels(scores)
+    ):
         return False
     several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
-    told = several & np.isfinite(found.diagonal)
-    diagonal, nearest = found.diagonal[told], found.rows[told, 0]
+    told = several & np.isfinite(scanned.diagonal)
+    diagonal, nearest = scanned.diagonal[told], scanned.rows[told, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:
         return False
-    scale = abs(found.rows[told, :2]).max()
+    scale = abs(scanned.rows[told, :2]).max()
     return len(diagonal) >= _TELLING_ROWS or bool(np.ptp(diagonal) <= _ROUNDING * scale)

@@ -61,16 +61,12 @@ class Findings(MoreOutputs):
         """Return the findings, but for an evaluation in folds."""
         if in_folds:
             return {}
-        if self._check is None:
-            findings = []
-        else:
-            findings = self._check.of("error", "warning", "note")
-        return {
-            "check": [
-                {"check": x.check, "severity": x.severity, "message": reword(x.message)}
-                for x in findings
-            ]
-        }
+        findings = []
+        if self._check is not None:
+            for x in self._check.of("error", "warning", "note"):
+                message = reword(x.message)
+                findings.append({"check": x.check, "severity": x.severity, "message": message})
+        return {"check": findings}
 
 
 @click.command("check", cls=Command)
@@ -98,36 +94,36 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     """
     second = options["second"]
     others = [check(options, data) for check in hooks("data_checks")]
-    other = next((x for x in others if x.fits), None)
+    fitting = [x for x in others if x.fits]
+    other = fitting[0] if fitting else None
     with StudyCommand(data, options, reads=other is None) as run:
         from bioeval.views.tables import table_of
 
         if other is not None:
             run.stages("looking")
-            found = other.check()
+            checked = other.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
             protocol = card(protocol)
             scores = run.read()
             run.stages("looking")
-            found = check_data(
+            checked = check_data(
                 scores, protocol, far_targets=far_targets, progress=run.stages.counting
             )
-        rows = [
-            {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
-            for row in found.records()
-        ]
-        document = {
+        rows = checked.records()
+        for row in rows:
+            row |= {name: reword(x) for name, x in row.items() if isinstance(x, str)}
+        document: dict[str, Any] = {
             "bioeval": __version__,
             "file": data,
-            "data": found.data,
-            "protocol": found.protocol,
-            "misleads": found.misleads,
+            "data": checked.data,
+            "protocol": checked.protocol,
+            "misleads": checked.misleads,
             "findings": rows,
-            **({"result": second} if other is not None else {}),
         }
-        csv = {"findings.csv": rows}
-        run.save(document, None, table_of(found, reword), csv=csv)
-    if found.misleads:
+        if other is not None:
+            document["result"] = second
+        run.save(document, None, table_of(checked, reword), csv={"findings.csv": rows})
+    if checked.misleads:
         click.get_current_context().exit(1)

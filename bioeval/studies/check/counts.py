@@ -12,10 +12,10 @@ from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, knows_peo
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
-def block_medians(block: Block, found: np.ndarray) -> None:
+def block_medians(block: Block, medians: np.ndarray) -> None:
     """Write the medians of a block of rows into those of all rows, (m, 3)."""
     values = np.ascontiguousarray(block.values, dtype=np.float64)
-    rows = found[block.low : block.low + len(values)]
+    rows = medians[block.low : block.low + len(values)]
     columns = np.arange(values.shape[1])
     label_medians(values, columns, block.starts, block.own, block.self_position, rows)
 
@@ -23,26 +23,26 @@ def block_medians(block: Block, found: np.ndarray) -> None:
 def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:
     """Return the medians of rows of distances to all columns, from `low` on, (b, 3)."""
     gallery, rows = reader.gallery, slice(low, low + len(values))
-    found = np.empty((len(values), 3))
+    medians = np.empty((len(values), 3))
     label_medians(
         values,
         gallery.columns[0],
         gallery.starts,
         gallery.own[rows],
         gallery.self_position[rows],
-        found,
+        medians,
     )
-    return found
+    return medians
 
 
 def medians_to(values: np.ndarray) -> np.ndarray:
     """Return the median of each row of distances, (b, k), to one label."""
     none = np.full(len(values), -1)
-    found = np.empty((len(values), 3))
+    medians = np.empty((len(values), 3))
     ends = np.array([0, values.shape[1]])
     values = np.ascontiguousarray(values)  # columns that were selected are not
-    label_medians(values, np.arange(values.shape[1]), ends, none, none, found)
-    return found[:, 1]
+    label_medians(values, np.arange(values.shape[1]), ends, none, none, medians)
+    return medians[:, 1]
 
 
 #: Places that are kept of each kind of comparison.
@@ -119,7 +119,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
     if not (same and not scores._streams):
         lines = lines[:0]
-    found = DataScan(
+    scanned = DataScan(
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
         rows=np.empty((m, 3)),
@@ -139,14 +139,14 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     with threads_for(scores):
         for low in range(0, m, reader.rows_per_block()):
             high = min(low + reader.rows_per_block(), m)
-            genuine.append(_scan_rows(reader, found, low, high))
+            genuine.append(_scan_rows(reader, scanned, low, high))
             reporter(progress)(high, m)
     if genuine:
-        found.genuine = np.concatenate(genuine)
-    return found
+        scanned.genuine = np.concatenate(genuine)
+    return scanned
 
 
-def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.ndarray:
+def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
     scores, itself = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
@@ -169,21 +169,21 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         classes,
         itself,
         perfect_distance(scores.kind),
-        found.rows[low:high],
-        found.columns,
-        (found.row_digests[low:high], found.column_digests),
-        found.counts,
-        found.places,
+        scanned.rows[low:high],
+        scanned.columns,
+        (scanned.row_digests[low:high], scanned.column_digests),
+        scanned.counts,
+        scanned.places,
     )
-    if len(found.diagonal):
-        found.diagonal[low:high] = values[rows - low, rows]
-    if len(found.lines):
-        first, last = np.searchsorted(found.lines, [low, high])
-        found.forth[first:last] = values[found.lines[first:last] - low]
-        found.back[:, low:high] = values[:, found.lines].T
+    if len(scanned.diagonal):
+        scanned.diagonal[low:high] = values[rows - low, rows]
+    if len(scanned.lines):
+        first, last = np.searchsorted(scanned.lines, [low, high])
+        scanned.forth[first:last] = values[scanned.lines[first:last] - low]
+        scanned.back[:, low:high] = values[:, scanned.lines].T
         if len(state):
-            found.compared[0, first:last] = state[found.lines[first:last] - low] != Mask.IGNORE
-            found.compared[1, :, low:high] = state[:, found.lines].T != Mask.IGNORE
+            scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
+            scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
     if not len(state):
         seen = values
     else:
@@ -192,8 +192,8 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     if larger_is_closer(scores.kind):
         sign = -1.0
     reader.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
-    if len(found.medians):
-        found.medians[low:high] = row_medians(reader, low, seen)
+    if len(scanned.medians):
+        scanned.medians[low:high] = row_medians(reader, low, seen)
     if labelled:
         kept = seen[mates]
     else:

@@ -83,11 +83,12 @@ class DataCheck:
         return ", ".join(parts) or "nothing found"
 
     def _repr_html_(self) -> str:
+        """Return the findings as a table for a notebook, the most serious first."""
         ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
-        rows = [
-            (x.severity, x.check, "\n".join(filter(None, (x.message, x.where, x.remedy))))
-            for x in ordered
-        ]
+        rows = []
+        for x in ordered:
+            texts = filter(None, (x.message, x.where, x.remedy))
+            rows.append((x.severity, x.check, "\n".join(texts)))
         head = [("data", self.data), ("protocol", self.protocol), ("found", self.in_words())]
         return panel(
             "Check of data", head, table(("severity", "check", "what, where, to do"), rows)

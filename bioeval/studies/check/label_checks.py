@@ -111,23 +111,24 @@ def _samples(scores: Scores) -> Finding:
             why = "no probe's subject is in the gallery: there is no genuine comparison"
         remedy = "give several templates of each subject"
         if scores.layout != "all-against-all":
-            kinds = dict.fromkeys(x.dtype for x in (scores.probe_labels, scores.gallery_labels))
             remedy = "check that both sides use the same labels"
-            if len(kinds) > 1:
-                remedy += f": they are {' and '.join(map(str, kinds))}"
-            else:
-                remedy += ""
+            probe_type, gallery_type = scores.probe_labels.dtype, scores.gallery_labels.dtype
+            if probe_type != gallery_type:
+                remedy += f": they are {probe_type} and {gallery_type}"
         return Finding(
-            "samples", "error", f"{message}; {why}: FRR is not defined", scores.shape[0], "", remedy
+            "samples",
+            "error",
+            f"{message}; {why}: FRR is not defined",
+            count=scores.shape[0],
+            remedy=remedy,
         )
     if not impostor:
         return Finding(
             "samples",
             "error",
             f"{message}; there is no impostor comparison: FAR is not defined",
-            scores.shape[0],
-            "",
-            "give templates of several subjects",
+            count=scores.shape[0],
+            remedy="give templates of several subjects",
         )
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
@@ -135,9 +136,10 @@ def _samples(scores: Scores) -> Finding:
             "samples",
             "note",
             f"{message}; {counted(single, 'subjects')} with one template",
-            single,
-            listed(repr(plain(x)) for x in names[sizes == 1]),
-            "they make impostor comparisons alone, and are left out of closed-set identification",
+            count=single,
+            where=listed(repr(plain(x)) for x in names[sizes == 1]),
+            remedy="they make impostor comparisons alone, and are left out of closed-set "
+            "identification",
         )
     unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
@@ -165,20 +167,18 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
             "layout",
             "warning" if self_compared else "note",
             f"{message}; probe and gallery labels are the same list{known * bool(self_compared)}",
-            m,
-            "",
-            "if these are the same templates, leave `gallery_labels` out: else each is compared "
-            "with itself, a genuine attempt that never fails",
+            count=m,
+            remedy="if these are the same templates, leave `gallery_labels` out: else each is "
+            "compared with itself, a genuine attempt that never fails",
         )
     if sizes.max() == 1 and scores.layout == "probe-against-gallery":
         return Finding(
             "layout",
             "note",
             f"{message}; the gallery has one template of each subject",
-            n,
-            "",
-            "single- and multi-template verification are the same, and so are ranks of templates "
-            "and of subjects",
+            count=n,
+            remedy="single- and multi-template verification are the same, and so are ranks of "
+            "templates and of subjects",
         )
     return Finding("layout", "ok", message)
 
@@ -215,31 +215,32 @@ def _labels(scores: Scores) -> Finding:
     alike: dict[str, list[Any]] = defaultdict(list)
     for label in present:
         alike[_spelling(label)].append(label)
-    variants = [_shown(x) for x in alike.values() if len(x) > 1]
+    variants = [_shown(labels) for labels in alike.values() if len(labels) > 1]
     if variants:
         return Finding(
             "labels",
             "warning",
             f"{counted(len(variants), 'labels')} in several spellings, counted as different "
             "subjects",
-            len(variants),
-            listed(variants),
-            "if they are the same people, write their labels alike: their genuine pairs are "
+            count=len(variants),
+            where=listed(variants),
+            remedy="if they are the same people, write their labels alike: their genuine pairs are "
             "counted as impostors",
         )
-    odd = [
-        (label, int(number))
-        for label, number in zip(codes.values.tolist(), size, strict=True)
-        if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS
-    ]
+    odd, templates = [], 0
+    for label, number in zip(codes.values.tolist(), size.tolist(), strict=True):
+        if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS:
+            odd.append(repr(plain(label)))
+            templates += number
     if odd:
         return Finding(
             "labels",
             "warning",
             "labels for unknown people are counted as one subject",
-            sum(number for _, number in odd),
-            listed(repr(plain(label)) for label, _ in odd),
-            "leave these templates out, mask them, or evaluate under a re-identification card "
+            count=templates,
+            where=listed(odd),
+            remedy="leave these templates out, mask them, or evaluate under a re-identification "
+            "card "
             "to remove junk",
         )
     return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
@@ -252,23 +253,22 @@ def _names(scores: Scores) -> Finding:
         sides.append(("column", scores.gallery_meta))
     looked = []
     for side, meta in sides:
-        for column in (x for x in _NAMES if x in meta and _is_text(meta[x])):
+        for column in _NAMES:
+            if column not in meta or not _is_text(meta[column]):
+                continue
             looked.append(column)
-            found: dict[str, list[int]] = defaultdict(list)
-            for place, name in enumerate(meta[column].tolist()):
-                found[str(name)].append(place)
-            repeated = {k: v for k, v in found.items() if len(v) > 1}
+            repeated = _repeated(meta[column])
             if repeated:
-                extra = sum(len(v) - 1 for v in repeated.values())
-                where = (f"{k!r} ({side}s {listed(v)})" for k, v in repeated.items())
+                where = (f"{name!r} ({side}s {listed(x)})" for name, x in repeated.items())
                 return Finding(
                     "names",
                     "warning",
                     f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
                     f"{'is' if len(repeated) == 1 else 'are'} there more than once",
-                    extra,
-                    listed(where),
-                    "leave the repetitions out, unless these are several templates of one file",
+                    count=sum(map(len, repeated.values())) - len(repeated),
+                    where=listed(where),
+                    remedy="leave the repetitions out, unless these are several templates of one "
+                    "file",
                 )
     shared = _on_both_sides(scores)
     if shared:
@@ -276,24 +276,33 @@ def _names(scores: Scores) -> Finding:
             "names",
             "warning",
             "templates of the same name are on both sides, and are compared",
-            len(shared),
-            listed(map(repr, shared)),
-            "take them out of one side: a template that is compared with itself never fails",
+            count=len(shared),
+            where=listed(map(repr, shared)),
+            remedy="take them out of one side: a template that is compared with itself never fails",
         )
-    columns = listed(dict.fromkeys(looked))
     said = "templates have no names"
     if looked:
-        said = f"all values of {columns} differ"
+        said = f"all values of {listed(dict.fromkeys(looked))} differ"
     return Finding("names", "ok", said)
 
 
+def _repeated(names: np.ndarray) -> dict[str, list[int]]:
+    """Return the names that occur several times, with their places."""
+    places_of: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names.tolist()):
+        places_of[str(name)].append(place)
+    return {name: places for name, places in places_of.items() if len(places) > 1}
+
+
 def _on_both_sides(scores: Scores) -> list[str]:
+    """Return the names that templates of both sides have, by the first column with names."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return []
     for column in _NAMES:
-        both = [meta[column] for meta in (scores.probe_meta, scores.gallery_meta) if column in meta]
-        if len(both) == 2 and all(map(_is_text, both)):
-            return sorted({str(x) for x in both[0]} & {str(x) for x in both[1]})
+        if column in scores.probe_meta and column in scores.gallery_meta:
+            probe, gallery = scores.probe_meta[column], scores.gallery_meta[column]
+            if _is_text(probe) and _is_text(gallery):
+                return sorted({*map(str, probe)} & {*map(str, gallery)})
     return []
 
 
@@ -317,9 +326,9 @@ def _metadata(scores: Scores) -> Finding:
             "note",
             f"templates of {columns[name]} {name}s; genuine pairs of the same {name} are counted "
             "too, and flatter the system",
-            columns[name],
-            name,
-            f'`exclude="{name}"` leaves them out'
+            count=columns[name],
+            where=name,
+            remedy=f'`exclude="{name}"` leaves them out'
             + (", or a card of re-identification" if name == "camera" else ""),
         )
     known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
@@ -343,16 +352,13 @@ def _pairs(scores: PairScores) -> Finding:
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
     if not genuine or not impostor:
-        lacking = "impostor"
-        if not genuine:
-            lacking = "genuine"
+        lacking = "impostor" if genuine else "genuine"
         return Finding(
             "samples",
             "error",
             f"{message}; a rate of {lacking} attempts is not defined",
-            scores.shape[0],
-            "",
-            f"give {lacking} pairs too",
+            count=scores.shape[0],
+            remedy=f"give {lacking} pairs too",
         )
     return Finding("samples", "ok", message)
 
@@ -368,15 +374,11 @@ def _list(scores: Scores) -> Iterator[Finding]:
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
     named = are_pairs(scores) or knows_people(scores)
-    subjects = 0
-    if named:
-        subjects = len(scores.subjects)
+    subjects = len(scores.subjects) if named else 0
     people = ComparedPeople.of_scores(scores)
-    made = counted(impostors, "impostor pairs")
+    message = counted(impostors, "impostor pairs")
     if subjects:
-        message = f"{counted(subjects, 'subjects')}, {made}"
-    else:
-        message = made
+        message = f"{counted(subjects, 'subjects')}, {message}"
     short = [x for x in far_targets if not RULE_OF_3.supports(x, impostors, people)]
     weak = [x for x in far_targets if not RULE_OF_30.supports(x, impostors, people)]
     rough = [x for x in weak if x not in short]
@@ -387,27 +389,25 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
         remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
     if short:
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
-        return Finding("people", "note", message, len(short), "", remedy)
+        return Finding("people", "note", message, count=len(short), remedy=remedy)
     if 0 < subjects < _FEW:
         return Finding(
             "people",
             "note",
             f"{message}: fewer than {_FEW} people cannot represent a population",
-            subjects,
-            "",
-            remedy,
+            count=subjects,
+            remedy=remedy,
         )
     if rough:
         message += f": too few to measure FAR {_named(rough)} to within 30 % (rule of 30)"
-        return Finding("people", "note", message, len(rough), "", remedy)
+        return Finding("people", "note", message, count=len(rough), remedy=remedy)
     if 0 < subjects < _ROUGH:
         return Finding(
             "people",
             "note",
             f"{message}: intervals over few people are rough",
-            subjects,
-            "",
-            remedy,
+            count=subjects,
+            remedy=remedy,
         )
     enough_for = ""
     if far_targets:
@@ -453,10 +453,10 @@ class Suspects:
     judged: int
 
 
-def suspect_templates(reader: BlockReader, found: np.ndarray) -> Suspects:
+def suspect_templates(reader: BlockReader, medians: np.ndarray) -> Suspects:
     """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
-    left = _Left(reader, found)
-    natural_zero = reader.scores.kind == "distance" and not (found[:, :2] < 0).any()
+    left = _Left(reader, medians)
+    natural_zero = reader.scores.kind == "distance" and not (medians[:, :2] < 0).any()
     rows, nearest = list[int](), list[int]()
     certain = judged = 0
     while len(rows) < MOST_NAMED:
@@ -483,29 +483,24 @@ def suspect_templates(reader: BlockReader, found: np.ndarray) -> Suspects:
 
 def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     """Return the finding about templates whose label is likely wrong."""
-    found = suspect_templates(BlockReader(scores), medians)
-    number, rows = len(found.rows), np.sort(found.rows).tolist()
+    suspects = suspect_templates(BlockReader(scores), medians)
+    number, rows = len(suspects.rows), np.sort(suspects.rows).tolist()
     if not number:
-        return Finding(
-            "label-errors",
-            "ok",
-            f"{counted(found.judged, 'templates')} compared: none is much nearer to another "
-            "subject than to its own"
-            if found.judged
-            else "no template has scores of its own label and of others",
-        )
+        said = "no template has scores of its own label and of others"
+        if suspects.judged:
+            judged = counted(suspects.judged, "templates")
+            said = f"{judged} compared: none is much nearer to another subject than to its own"
+        return Finding("label-errors", "ok", said)
     least = "at least " * (number == MOST_NAMED)
-    is_nearer = "are"
-    if number == 1:
-        is_nearer = "is"
+    is_nearer, their = ("is", "its") if number == 1 else ("are", "their")
     return Finding(
         "label-errors",
-        "warning" if found.certain else "note",
+        "warning" if suspects.certain else "note",
         f"{least}{counted(number, 'templates')} {is_nearer} much nearer to another label than to "
-        f"{'its' if number == 1 else 'their'} own, of {found.judged:,} compared",
-        number,
-        f"row{'s' * (number > 1)} {listed(rows, 10)}",
-        "inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
+        f"{their} own, of {suspects.judged:,} compared",
+        count=number,
+        where=f"row{'s' * (number > 1)} {listed(rows, 10)}",
+        remedy="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, gives the label that each is nearest to",
     )
 
@@ -539,10 +534,10 @@ def _rejects(z: np.ndarray, rate: float) -> bool:
 class _Left:
     """Medians of the templates that remain when some are taken out one after the other."""
 
-    def __init__(self, reader: BlockReader, found: np.ndarray):
+    def __init__(self, reader: BlockReader, medians: np.ndarray):
         self.reader, self.gallery = reader, reader.gallery
-        self.own, self.near = found[:, 0].copy(), found[:, 1].copy()
-        self.group = found[:, 2].astype(np.int64)
+        self.own, self.near = medians[:, 0].copy(), medians[:, 1].copy()
+        self.group = medians[:, 2].astype(np.int64)
         self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
         self._read: dict[int, np.ndarray] = {}
 

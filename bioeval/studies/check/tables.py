@@ -21,6 +21,7 @@ class FindingsTable:
         self.check, self._reword = check, reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the findings, the most serious first, and their numbers."""
         yield Text(printable(f"{self.check.data}; protocol {self.check.protocol}"), "dim")
         yield Text("")
         table = Table.grid(padding=(0, 2))

@@ -47,9 +47,9 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
         from bioeval.studies.conventions.conventions import conventions, verdict
 
         chosen = [card(x) for x in cards] or None
-        found = run.count(conventions, run.read(), cards=chosen, **run.options)
-        rows = rows_over(found, "reading")
-        document = {**attributes(found, data), "rows": rows}
-        if "agrees" in found:
-            document["verdict"] = verdict(found)
-        run.finish(found, document, {"readings.csv": rows})
+        dataset = run.count(conventions, run.read(), cards=chosen, **run.options)
+        rows = rows_over(dataset, "reading")
+        document = {**attributes(dataset, data), "rows": rows}
+        if "agrees" in dataset:
+            document["verdict"] = verdict(dataset)
+        run.finish(dataset, document, {"readings.csv": rows})

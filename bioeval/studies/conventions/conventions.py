@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -61,16 +61,16 @@ from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.reid import reid
 from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
+
+def _is_rate(name: str) -> bool:
+    """Whether a number of verification is quoted, and no threshold."""
+    scalar = SCALARS[name]
+    return scalar.quoted and scalar.units != "score" and name in VERIFICATION
+
+
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
 MEASURES = {
-    "verification": (
-        *(
-            name
-            for name, x in SCALARS.items()
-            if x.quoted and x.units != "score" and name in VERIFICATION
-        ),
-        "frr_at_far=",
-    ),
+    "verification": (*filter(_is_rate, SCALARS), "frr_at_far="),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
     "reid": (*QUERY_MEANS, "cmc="),
@@ -158,14 +158,10 @@ def conventions(
     if cards is not None:
         chosen = [load(x) for x in require_list("cards", cards)]
     if not task:
+        task = "reid" if has_cameras(scores) else "verification"
         of_card = [x for x in MEASURES if chosen and x in chosen[0].tasks]
-        plain = "verification"
-        if has_cameras(scores):
-            plain = "reid"
         if of_card:
             task = of_card[0]
-        else:
-            task = plain
     asked = (measure or "").lower()
     readings, left_out = Readings(scores, task, asked, at, chosen).listed()
     shared, rows = _Shared(scores, asked), []
@@ -194,16 +190,16 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if not equals:
         return every[stem], None
     try:
-        found = float(at)
+        value = float(at)
     except ValueError:
-        found = math.nan
+        value = math.nan
     rank = stem in ("cms", "cmc")
-    if not (found > 0 and (found.is_integer() if rank else found < 1)):
+    if not (value > 0 and (value.is_integer() if rank else value < 1)):
         expected = "a FAR between 0 and 1, as frr_at_far=0.01"
         if rank:
             expected = "a rank, as cmc=1"
         raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
-    return every[stem + equals], found
+    return every[stem + equals], value
 
 
 class _Shared:
@@ -222,12 +218,12 @@ class _Shared:
         """Return the measures of a reading; of a number, those of one measure."""
         try:
             # The calls are written in this file; of the user's they hold names of cards alone.
-            found = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
+            result = eval(reading.call, {"be": self._be, "np": np, "scores": self.scores})
         except ProtocolError:
             return {}
-        if isinstance(found, float):
-            return {reading.measure: found}
-        return _measures(found, task)
+        if isinstance(result, float):
+            return {reading.measure: result}
+        return _measures(result, task)
 
     def evaluate(self, scores: Scores, card: str, **options: Any) -> xr.DataTree:
         """Evaluate all tasks of a card."""
@@ -265,18 +261,16 @@ class _Shared:
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:
-            cmc = "first-match"
-            if extra:
-                cmc = rules.cmc
+            cmc = rules.cmc if extra else "first-match"
             plain = replace(rules, removed=removed, removed_for_ap="as-above", cmc=cmc)
             self._kept[key] = RetrievalJob(self.scores, plain).run()
         return self._kept[key]
 
     def _once(self, count: Any, scores: Scores, **options: Any) -> Any:
         """Return a result, counted once for the same scores and options."""
-        plain = {
-            k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in options.items()
-        }
+        plain: dict[str, Any] = {}
+        for name, value in options.items():
+            plain[name] = value.tobytes() if isinstance(value, np.ndarray) else repr(value)
         key = count.__name__, id(scores), *plain.items()
         if key not in self._kept:
             self._there.append(scores)
@@ -284,12 +278,9 @@ class _Shared:
         return self._kept[key]
 
 
-def _measures(found: Any, task: str) -> dict[str, float]:
+def _measures(result: Any, task: str) -> dict[str, float]:
     """Return the measures of a result by name."""
-    if isinstance(found, xr.DataTree):
-        ds = found.to_dataset()
-    else:
-        ds = found
+    ds = result.to_dataset() if isinstance(result, xr.DataTree) else result
     values: dict[str, float] = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")
@@ -298,19 +289,26 @@ def _measures(found: Any, task: str) -> dict[str, float]:
         if stem == name:
             values[name] = float(ds[name])
         elif stem in ("cms", "cmc"):
-            values |= {
-                f"{name}{k}": float(ds[stem].sel(rank=k)) for k in ds["rank"].values.tolist()
-            }
+            for rank in ds["rank"].values.tolist():
+                values[f"{name}{rank}"] = float(ds[stem].sel(rank=rank))
         else:
-            if "rank" in ds[stem].dims:
-                rates = ds[stem].isel(rank=0)
-            else:
-                rates = ds[stem]
-            values |= {
-                f"{name}{x:g}": float(rates.sel(far_target=x))
-                for x in ds["far_target"].values.tolist()
-            }
+            rates = ds[stem]
+            if "rank" in rates.dims:
+                rates = rates.isel(rank=0)
+            for target in ds["far_target"].values.tolist():
+                values[f"{name}{target:g}"] = float(rates.sel(far_target=target))
     return values
+
+
+@dataclass
+class _Row:
+    """A reading with its values, and the words of others with the same."""
+
+    reading: Reading
+    values: list[float]
+    also: list[str]
+    distance: float = 0.0  # from the published number
+    agrees: str = ""
 
 
 def _dataset(
@@ -323,52 +321,47 @@ def _dataset(
     measure: str,
 ) -> xr.Dataset:
     """Return the readings, those with the same values as one."""
-    base = rows[0][1]
-    found: list[tuple[Reading, list[float], list[str]]] = []
+    base, values_of_base = rows[0]
+    listed: list[_Row] = []
     for reading, values in rows:
         if reading.measure not in ("", *names):
             continue
-        if reading.measure:
-            every = base | values
-        else:
-            every = values
+        every = values_of_base | values if reading.measure else values
         row = [every.get(x, math.nan) for x in names]
-        near_to = partial(np.allclose, row, rtol=0, atol=EQUAL, equal_nan=True)
-        same = next((also for _, x, also in found if near_to(x)), None)
-        if same is None:
-            found.append((reading, row, []))
+        for other in listed:
+            if np.allclose(row, other.values, rtol=0, atol=EQUAL, equal_nan=True):
+                other.also.append(reading.words)
+                break
         else:
-            same.append(reading.words)
-    start = np.array(found[0][1])
-    near = [(0.0, "") if goal is None else goal.agreement(row[0]) for _, row, _ in found]
-    order = sorted(
-        range(len(found)),
-        key=lambda i: (
-            bool(np.isnan(found[i][1]).all()),
-            ["rounded", "cut", ""].index(near[i][1]),
-            near[i][0],
-        ),
+            listed.append(_Row(reading, row, []))
+    start = np.array(listed[0].values)
+    if goal is not None:
+        for x in listed:
+            x.distance, x.agrees = goal.agreement(x.values[0])
+    agreement = ["rounded", "cut", ""]
+    listed.sort(
+        key=lambda x: (bool(np.isnan(x.values).all()), agreement.index(x.agrees), x.distance)
     )
-    found, near = [found[i] for i in order], [near[i] for i in order]
-    table = np.array([row for _, row, _ in found])
+    table = np.array([x.values for x in listed])
     over, more = ("reading",), table - start
     variables: dict[str, Any] = {x: (over, table[:, k]) for k, x in enumerate(names)}
     for k, x in enumerate(names):
         variables["difference" if measure else f"{x}_difference"] = over, more[:, k]
+    if goal is not None:
+        variables["distance"] = over, np.array([x.distance for x in listed])
     texts = {
-        "option": [x.option for x, *_ in found],
-        "call": [x.call for x, *_ in found],
-        "also": ["\n".join(also) for *_, also in found],
+        "option": [x.reading.option for x in listed],
+        "call": [x.reading.call for x in listed],
+        "also": ["\n".join(x.also) for x in listed],
     }
     if goal is not None:
-        variables["distance"] = over, np.array([x for x, _ in near])
-        texts["agrees"] = [x for _, x in near]
+        texts["agrees"] = [x.agrees for x in listed]
     variables |= {name: (over, np.array(x, dtype=str)) for name, x in texts.items()}
     attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", _NOTES)
     attrs |= {"measure": measure, "published": goal.text if goal else "", "readings": len(rows)}
-    attrs |= {"base": rows[0][0].words, "left_out": "\n".join(left_out)}
+    attrs |= {"base": base.words, "left_out": "\n".join(left_out)}
     described = {x: Name(x.replace("_", " ")) for x in variables} | _TEXTS
-    words = np.array([x.words for x, *_ in found], dtype=str)
+    words = np.array([x.reading.words for x in listed], dtype=str)
     return build(variables, described, {"reading": words}, attrs)
 
 
@@ -395,21 +388,14 @@ def blocks(found: Found) -> Iterator[Block]:
     if published:
         yield Sentence(verdict(ds))
         yield Sentence()
-    if measure:
-        names = [measure]
-    else:
-        names = [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    unit = ""
+    scale, unit = 1, ""
     if measure not in SCALARS or SCALARS[measure].percent:
-        unit = ", %"
-    scale = 1
-    if unit:
-        scale = 100
-    heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
+        scale, unit = 100, ", %"
+    rows: list[tuple[str, str]] = []
     if measure:
-        rows = [(heads, "what differs")]
-    else:
-        rows = []
+        heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
+        rows.append((heads, "what differs"))
+    names = [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
     for i, words in enumerate(ds["reading"].values.tolist()):
         option = str(ds["option"].values[i])
         same = "".join(f"\n= {x}" for x in str(ds["also"].values[i]).splitlines())

@@ -143,17 +143,18 @@ class Readings:
         """Return the readings, the base first, and those not supported, with what is missing."""
         base, others = self._cards()
         make = {"verification": self._verification, "reid": self._reid}
-        call, found, result = make.get(self.task, self._identification)(base)
+        call, of_task, result = make.get(self.task, self._identification)(base)
         changed = [
             Reading(words, option, call(of)) for words, option, of in self._data_departures()
         ]
         cards = [Reading(f"the card {x.name}", f"--protocol {x.name}", result(x)) for x in others]
-        readings = [Reading(f"the card {base.name}", "", call()), *changed, *found, *cards]
+        readings = [Reading(f"the card {base.name}", "", call()), *changed, *of_task, *cards]
         return readings, self._lacking()
 
     # -- cards
 
     def _cards(self) -> tuple[Protocol, list[Protocol]]:
+        """Return the card of the base, and the other cards to try."""
         if self.cards is not None:
             wrong = [card.name for card in self.cards if self.task not in card.tasks]
             if wrong or not self.cards:
@@ -179,11 +180,9 @@ class Readings:
         if card.layout != self.scores.layout and self.task != "reid":
             return f"it is for {card.layout}, and the scores are {self.scores.layout}"
         missing = [x for x in card.exclude if not self._both_have(x)]
-        if self.task == "reid" and convention_of(card).needs_cameras:
-            if has_cameras(self.scores):
-                missing += []
-            else:
-                missing += ["camera"]
+        by_camera = self.task == "reid" and convention_of(card).needs_cameras
+        if by_camera and not has_cameras(self.scores):
+            missing.append("camera")
         if missing:
             return f"no metadata column {', '.join(missing)} on both sides"
         return ""
@@ -209,25 +208,18 @@ class Readings:
         """Return the expression of the same scores made anew, with arguments changed."""
         scores = self.scores
         square = scores.probe_ids is scores.gallery_ids
+        given = {}
         if scores.probe_meta:
-            given = {"probe_meta": "scores.probe_meta"}
-        else:
-            given = {}
+            given["probe_meta"] = "scores.probe_meta"
         if not square or "gallery_labels" in changed:
-            given |= {"gallery_labels": "scores.gallery_labels"}
+            given["gallery_labels"] = "scores.gallery_labels"
             if scores.gallery_meta:
-                given |= {"gallery_meta": "scores.gallery_meta"}
-            else:
-                given |= {}
+                given["gallery_meta"] = "scores.gallery_meta"
         given |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
         if scores._has_mask:
-            given |= {"mask": "scores.mask"}
-        else:
-            given |= {}
+            given["mask"] = "scores.mask"
         if scores.exclude:
-            given |= {"exclude": repr(scores.exclude)}
-        else:
-            given |= {}
+            given["exclude"] = repr(scores.exclude)
         listed = ", ".join(f"{k}={v}" for k, v in (given | changed).items())
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
@@ -266,6 +258,7 @@ class Readings:
     # -- verification
 
     def _verification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        """Return how a verification is called, its readings, and how a card's result is had."""
         scores, task = self.scores, base.verification
         assert task is not None
         targets = f"far_targets={list(FAR_TARGETS) if self.at is None else [self.at]}"
@@ -282,28 +275,27 @@ class Readings:
             node = f"verification/{card.verification.templates[0]}"
             return f'be.evaluate(scores, "{card.name}", {targets})["{node}"]'
 
-        found = []
+        readings = []
         if not pairs:
             if first != "single":
                 option = 'templates="single"'
-                found.append(Reading("one attempt per template", option, call(made=f"{option}, ")))
+                readings.append(
+                    Reading("one attempt per template", option, call(made=f"{option}, "))
+                )
             for fusion in FUSED:
                 if first != "multi" or fusion != task.fusion:
                     words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
-                    found.append(Reading(words, option, call(made=f"{option}, ")))
+                    readings.append(Reading(words, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
-            for which, half in (("later", "tril"), ("earlier", "triu")):
-                side = 1
-                if half == "tril":
-                    side = -1
+            for which, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
                 words = f"each pair of templates once, the {which} one as the probe"
-                found.append(Reading(words, "unordered pairs", call(of)))
+                readings.append(Reading(words, "unordered pairs", call(of)))
         if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
-            found += self._rules_of_points(call)
-        return call, found, result
+            readings += self._rules_of_points(call)
+        return call, readings, result
 
     def _rules_of_points(self, call: Callable[..., str]) -> Iterator[Reading]:
         """Yield other rules of EER, and of FRR at a FAR, from the points at all scores."""
@@ -312,14 +304,11 @@ class Readings:
         if self.scores.dtype.kind == "f":
             values = "scores.values[~np.isnan(scores.values)]"
         every = f"np.unique({values})"
-        if similar:
-            every = f"np.r_[{every}, np.inf]"
-        else:
-            every = f"np.r_[-np.inf, {every}]"
         # From the loosest threshold on, so that the first of equal points is the loosest.
-        turned = ".isel(threshold=slice(None, None, -1))"
         if similar:
-            turned = ""
+            every, turned = f"np.r_[{every}, np.inf]", ""
+        else:
+            every, turned = f"np.r_[-np.inf, {every}]", ".isel(threshold=slice(None, None, -1))"
         points = f"{call(more=f', thresholds={every}')}{turned}"
         near = "int(abs(p.far.values - p.frr.values).argmin())"
         rules = [
@@ -374,73 +363,63 @@ class Readings:
     # -- identification and re-identification
 
     def _identification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        """Return the same for identification."""
         card: Any = base.tasks[self.task]
         given = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
         targets = ""
         if self.task == "open_set":
             targets = f", far_targets={[self.at]}"
-        if targets:
-            given |= {"impostors": card.impostors}
+            given["impostors"] = card.impostors
         else:
-            given |= {"unmated": "skip"}
+            given["unmated"] = "skip"
 
         def call(of: str = "scores", **changed: str) -> str:
             written = ", ".join(f"{k}={v!r}" for k, v in (given | changed).items())
             return f"be.{self.task}({of}, {written}{targets})"
 
         unit = {"template": "subject", "subject": "template"}[card.rank_unit]
-        found = [
-            *(
-                Reading(f"{x} ties", f'ties="{x}"', call(ties=x))
-                for x in fields_of(type(card))["ties"].words()
-                if x != card.ties
-            ),
-            Reading(f"ranks of {unit}s", f'rank_unit="{unit}"', call(rank_unit=unit)),
-            *(
-                Reading(
-                    f"ranks of subjects by the {FUSED[x]} of their templates",
-                    f'rank_unit="subject", fusion="{x}"',
-                    call(rank_unit="subject", fusion=x),
-                )
-                for x in FUSED
-                if x != "min"
-            ),
-        ]
+        readings = []
+        for ties in fields_of(type(card))["ties"].words():
+            if ties != card.ties:
+                readings.append(Reading(f"{ties} ties", f'ties="{ties}"', call(ties=ties)))
+        words = f"ranks of {unit}s"
+        readings.append(Reading(words, f'rank_unit="{unit}"', call(rank_unit=unit)))
+        for fusion, name in FUSED.items():
+            if fusion != "min":
+                words = f"ranks of subjects by the {name} of their templates"
+                option = f'rank_unit="subject", fusion="{fusion}"'
+                of_subjects = call(rank_unit="subject", fusion=fusion)
+                readings.append(Reading(words, option, of_subjects))
         if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
             words = "one template of each subject enrolled"
-            found.append(Reading(words, 'gallery="single"', call(gallery="single")))
-        return call, found, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
+            readings.append(Reading(words, 'gallery="single"', call(gallery="single")))
+        return call, readings, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
 
     def _reid(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
+        """Return the same for re-identification."""
         rules = convention_of(base)
-        if self.at is not None:
-            ranks = int(self.at)
-        else:
-            ranks = max(RANKS)
+        ranks = max(RANKS) if self.at is None else int(self.at)
 
         def call(of: str = "scores", card: str = base.name, **changed: Any) -> str:
             written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())
             return f'be.reid({of}, "{card}"{written})'
 
-        found = []
+        readings = []
         ranked = self.measure.startswith("cmc")
         apart = {"cmc": self.measure and not ranked, "ap": ranked, "removed_for_ap": ranked}
         for key, part in RETRIEVAL.items():
             if apart.get(key):  # the measure does not depend on it
                 continue
-            if key == "removed_for_ap":
-                now = rules.ap_removed
-            else:
-                now = rules[key]
+            now = rules.ap_removed if key == "removed_for_ap" else rules[key]
             for word, choice in FIELDS[key].choices.items():
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
                     words = f"{part}: {getattr(choice, 'doc', choice)}"
-                    found.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
+                    readings.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
         if self.measure in ("", "rank_k_mean_ap"):
-            found += [
+            readings += [
                 Reading(f"lists cut at rank {k}", f"rank_k={k}", call(rank_k=k))
                 for k in (10, 100)
                 if k != rules.rank_k
             ]
-        return call, found, lambda x: call(card=x.name)
+        return call, readings, lambda x: call(card=x.name)

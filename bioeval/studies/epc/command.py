@@ -64,24 +64,20 @@ def evaluate_sets(
         names = run.names(test)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
-        found = {}
-        for called, *both in zip(names, dev, test, strict=True):
-            sets = [run.read(file) for file in both]
-            sets[1].name = called
-            found[called] = run.count(study, *sets, **run.options)
-            require_values([found[called][defined]], sets)
-        curves = [rows_over(ds, over) for ds in found.values()]
-        documents = [
-            {**attributes(ds, file), "dev": other, "curve": curve}
-            for ds, file, other, curve in zip(found.values(), test, dev, curves, strict=True)
-        ]
-        if len(found) == 1:
-            csv = {"curve.csv": curves[0]}
-            run.finish(found[names[0]], documents[0], csv)
+        datasets, documents, rows = {}, {}, []
+        for called, dev_file, test_file in zip(names, dev, test, strict=True):
+            development, tested = run.read(dev_file), run.read(test_file)
+            tested.name = called
+            ds = run.count(study, development, tested, **run.options)
+            require_values([ds[defined]], [development, tested])
+            curve = rows_over(ds, over)
+            rows += [{"system": called, **row} for row in curve]
+            datasets[called] = ds
+            documents[called] = {**attributes(ds, test_file), "dev": dev_file, "curve": curve}
+        if len(datasets) == 1:
+            run.finish(ds, documents[called], {"curve.csv": curve})
             return
-        rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
-        document = {"systems": dict(zip(names, documents, strict=True))}
-        run.finish(found, document, {"curve.csv": rows}, overlaid=True)
+        run.finish(datasets, {"systems": documents}, {"curve.csv": rows}, overlaid=True)
 
 
 @click.command("epc", cls=Command)

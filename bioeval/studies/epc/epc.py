@@ -167,14 +167,15 @@ def epc(
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)
     defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
-    far, frr = (
-        errors / attempts[name] if defined and attempts[name] else np.full(len(at), np.nan)
-        for errors, name in ((fa, "impostor_attempts"), (fr, "genuine_attempts"))
-    )
-    over = ("alpha",)
+    far = frr = np.full(len(at), np.nan)
+    if defined and attempts["impostor_attempts"]:
+        far = fa / attempts["impostor_attempts"]
+    if defined and attempts["genuine_attempts"]:
+        frr = fr / attempts["genuine_attempts"]
+    alpha = np.array(chosen, dtype=np.float64)
     variables: dict[str, Any] = {
         **along(
-            over,
+            ("alpha",),
             threshold=to_user(at, dev.kind),
             hter=(far + frr) / 2,
             far=far,
@@ -186,16 +187,15 @@ def epc(
         **attempts,
     }
     remarks = [f"development set: {note}" for note in readers[0].about.notes]
-    remarks += without_attempts(attempts) + _of_one_system(
-        np.array(chosen, dtype=np.float64), points.min_cost, far, frr
-    )
+    remarks += without_attempts(attempts)
+    remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
     attrs |= options | {
         "fusion": fusion if templates == "multi" else "none",
         "chosen_on": "the development set",
         "dev_fingerprint": dev.fingerprint,
     }
-    return build(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
+    return build(variables, EPC, {"alpha": alpha}, attrs)
 
 
 def _of_one_system(
@@ -215,12 +215,14 @@ def _of_one_system(
 
 def without_attempts(attempts: Mapping[str, Any]) -> list[str]:
     """Warn of classes without attempts, by the names of their numbers."""
-    return [
-        f"no {name.replace('_', ' ').replace('dev ', '').removesuffix('s')} in the "
-        f"{'development' if name.startswith('dev') else 'test'} set: rates are not defined (NaN)"
-        for name, number in attempts.items()
-        if not number
-    ]
+    remarks = []
+    for name, number in attempts.items():
+        if number:
+            continue
+        part = "development" if name.startswith("dev") else "test"
+        attempt = name.removeprefix("dev_").removesuffix("s").replace("_", " ")
+        remarks.append(f"no {attempt} in the {part} set: rates are not defined (NaN)")
+    return remarks
 
 
 def require_one_kind(dev: Scores, test: Scores) -> None:
@@ -262,19 +264,17 @@ def shown_points(number: int) -> list[int]:
 
 def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[list[Any]]:
     """Return threshold and rates of a system at some weights, or the first rate of several."""
-    first, several = next(iter(found.values())), len(found) > 1
-    rows = []
+    first = next(iter(found.values()))
+    shown = [ds[rates[0]] for ds in found.values()]
+    if len(found) == 1:
+        shown = [first[x] for x in rates]
+    rows: list[list[Any]] = []
     for i in shown_points(first.sizes[weight]):
-        if several:
-            shown = [ds[rates[0]] for ds in found.values()]
-        else:
-            shown = [first[x] for x in rates]
-        if several:
-            at = []
-        else:
-            at = [float(first["threshold"][i])]
-        cells = [percent(float(rate[i]), unit="") for rate in shown]
-        rows.append([f"{weight} {float(first[weight][i]):g}", *at, *cells])
+        row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
+        if len(found) == 1:
+            row.append(float(first["threshold"][i]))
+        row += [percent(float(rate[i]), unit="") for rate in shown]
+        rows.append(row)
     return rows
 
 
@@ -305,8 +305,6 @@ CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 SLACK = 1e-9
 
 _WEIGHED = "(1 - omega) FAR + omega IAPAR"
-_NUMBERS = ("genuine_attempts", "impostor_attempts", "attack_attempts")
-_OF_ATTACKS = {"attack_attempts": Name("attack attempts", "attempts")}
 EPSC: dict[str, Name] = {
     "threshold": Name(
         "strictest threshold that meets the criterion best on the development set", "score"
@@ -317,14 +315,13 @@ EPSC: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr"),
     "iapar_pooled": Name("proportion of all attack attempts accepted, whatever their species"),
     "ia": Name("attack attempts accepted", "attempts"),
-    **{name: VERIFICATION[name] for name in _NUMBERS[:2]},
-    **_OF_ATTACKS,
+    **picked(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    "attack_attempts": Name("attack attempts", "attempts"),
     "dev_far_w": Name(f"weighted false accept rate on the development set: {_WEIGHED}"),
     "dev_frr": Name("false reject rate on the development set"),
-    **{
-        f"dev_{name}": Name(f"{name.replace('_', ' ')} of the development set", "attempts")
-        for name in _NUMBERS
-    },
+    "dev_genuine_attempts": EPC["dev_genuine_attempts"],
+    "dev_impostor_attempts": EPC["dev_impostor_attempts"],
+    "dev_attack_attempts": Name("attack attempts of the development set", "attempts"),
 }
 
 
@@ -403,43 +400,42 @@ def epsc(
         require_values(scores, "an EPSC")
     require_one_kind(dev, test)
     options = {"templates": templates, "fusion": fusion}
-    parts = [parted(scores, None, ATTACK) for scores in (dev, test)]
-    attacks = [attack_attempts(one, None, options) for one in parts]
-    made = count_bona_fide(parts[0].bona_fide, None, options, None, progress)
-    search = _Search(made, attacks[0], chosen, weight, criterion)
+    dev_parts = parted(dev, None, ATTACK)
+    test_parts = parted(test, None, ATTACK)
+    dev_attacks = attack_attempts(dev_parts, None, options)
+    test_attacks = attack_attempts(test_parts, None, options)
+    made = count_bona_fide(dev_parts.bona_fide, None, options, None, progress)
+    search = _Search(made, dev_attacks, chosen, weight, criterion)
     at = search.thresholds()
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    given = None
-    if len(known):
-        given = known
-    judged = count_bona_fide(parts[1].bona_fide, None, options, given, progress)
-    numbers = [_numbers(*both) for both in zip((made, judged), attacks, strict=True)]
+    given = known if len(known) else None
+    judged = count_bona_fide(test_parts.bona_fide, None, options, given, progress)
+    attempts = _numbers(judged, test_attacks)
     fa, fr = errors_at(judged.tally, at)
-    ia = attacks[1].at_most(at).sum(axis=1)
-    total = (numbers[1][name] for name in _NUMBERS)
-    defined = all(numbers[0].values())
-    frr, far, iapar = (
-        np.where(defined, rate(x, n), np.nan) for x, n in zip((fr, fa, ia), total, strict=True)
-    )
+    ia = test_attacks.at_most(at).sum(axis=1)
+    far = frr = iapar = np.full(len(at), np.nan)
+    if all(search.number.values()):
+        far = rate(fa, attempts["impostor_attempts"])
+        frr = rate(fr, attempts["genuine_attempts"])
+        iapar = rate(ia, attempts["attack_attempts"])
     omega, part = np.array(chosen, dtype=np.float64), float(weight)
     far_w = _weighted(omega, far, iapar)
-    over = ("omega",)
-    variables: dict[str, Any] = {
-        "threshold": to_user(at, dev.kind),
-        "far_w": far_w,
-        "wer": part * far_w + (1 - part) * frr,
-        "hter_w": (far_w + frr) / 2,
-        "far": far,
-        "frr": frr,
-        "iapar_pooled": iapar,
-        "fa": fa,
-        "fr": fr,
-        "ia": ia,
-        "dev_far_w": search.far_w,
-        "dev_frr": search.frr,
-    }
-    variables = {name: (over, values) for name, values in variables.items()}
-    attempts = numbers[1] | {f"dev_{name}": n for name, n in numbers[0].items()}
+    variables: dict[str, Any] = along(
+        ("omega",),
+        threshold=to_user(at, dev.kind),
+        far_w=far_w,
+        wer=part * far_w + (1 - part) * frr,
+        hter_w=(far_w + frr) / 2,
+        far=far,
+        frr=frr,
+        iapar_pooled=iapar,
+        fa=fa,
+        fr=fr,
+        ia=ia,
+        dev_far_w=search.far_w,
+        dev_frr=search.frr,
+    )
+    attempts |= {f"dev_{name}": n for name, n in search.number.items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
     remarks = [f"development set: {note}" for note in made.about.notes]
     remarks += without_attempts(attempts)
@@ -459,16 +455,16 @@ def _weighted(omega: np.ndarray, far: np.ndarray, iapar: np.ndarray) -> np.ndarr
     return (1 - omega) * far + omega * iapar
 
 
-def _numbers(found: CountedBonaFide, attacks: AttackAttempts) -> dict[str, int]:
+def _numbers(bona_fide: CountedBonaFide, attacks: AttackAttempts) -> dict[str, int]:
     """Return the attempts of each class."""
-    return {**attempts_of(found.tally), "attack_attempts": int(attacks.number.sum())}
+    return {**attempts_of(bona_fide.tally), "attack_attempts": int(attacks.number.sum())}
 
 
 @dataclass(eq=False)
 class _Search:
     """The thresholds of a development set, as distances, from as few scores as decide them."""
 
-    found: CountedBonaFide
+    bona_fide: CountedBonaFide
     attacks: AttackAttempts
     omegas: list[Fraction]
     beta: Fraction
@@ -476,22 +472,24 @@ class _Search:
 
     def __post_init__(self) -> None:
         """Take the scores of the small classes, and the numbers of attempts."""
-        self.genuine, self.attack = self.found.tally.genuine, self.attacks.pooled
-        self.number = _numbers(self.found, self.attacks)
+        self.genuine, self.attack = self.bona_fide.tally.genuine, self.attacks.pooled
+        self.number = _numbers(self.bona_fide, self.attacks)
         self.cheap: np.ndarray | None = None
 
     @cached_property
     def _weights(self) -> list[tuple[int, int, int]]:
         """Weights of a false reject, a false accept and an accepted attack, in whole numbers."""
-        genuine, impostor, attack = (self.number[name] for name in _NUMBERS)
-        found = []
+        genuine = self.number["genuine_attempts"]
+        impostor = self.number["impostor_attempts"]
+        attack = self.number["attack_attempts"]
+        weights = []
         for omega in self.omegas:
             scale = omega.denominator * self.beta.denominator
             a = scale * (1 - self.beta) * impostor * attack
             b = scale * self.beta * (1 - omega) * genuine * attack
             c = scale * self.beta * omega * genuine * impostor
-            found.append((int(a), int(b), int(c)))
-        return found
+            weights.append((int(a), int(b), int(c)))
+        return weights
 
     def thresholds(self) -> np.ndarray:
         """Return the threshold of each weight; NaN where a class has no attempts."""
@@ -500,28 +498,25 @@ class _Search:
         if not all(self.number.values()):
             return nothing
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
-        finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
-        with threads_for(self.found.reader.scores):
+        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.job.second_pass)
+        with threads_for(self.bona_fide.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                take_second_passes([(self.found.job, another)])
+                take_second_passes([(self.bona_fide.job, another)])
             attempts = finder.attempts()
-        impostor = self.found.tally.impostor
-        scores = self.genuine[:1], self.attack[:1]
-        lowest = impostor.negative_infinite or any(-np.inf in x for x in scores)
-        if lowest:
-            self.reject_all = np.nan
-        else:
-            self.reject_all = -np.inf
-        if self.criterion == "eer":
-            choose = self._equal
-        else:
-            choose = self._least
+        lowest_accepts = (
+            self.bona_fide.tally.impostor.negative_infinite
+            or -np.inf in self.genuine[:1]
+            or -np.inf in self.attack[:1]
+        )
+        self.reject_all = np.nan if lowest_accepts else -np.inf
+        choose = self._equal if self.criterion == "eer" else self._least
         at = np.array([choose(attempts, *weights) for weights in self._weights])
         fr, fa, ia = self._errors(attempts, at)
-        genuine, impostors, attacks = (self.number[name] for name in _NUMBERS)
-        omega = np.array(self.omegas, dtype=np.float64)
+        far = fa / self.number["impostor_attempts"]
+        iapar = ia / self.number["attack_attempts"]
         # Where omega is 1, the false accepts at the threshold may not be known.
-        self.frr, self.far_w = fr / genuine, _weighted(omega, fa / impostors, ia / attacks)
+        self.far_w = _weighted(np.array(self.omegas, dtype=np.float64), far, iapar)
+        self.frr = fr / self.number["genuine_attempts"]
         return at
 
     def _errors(
@@ -560,23 +555,19 @@ class _Search:
 
     def _least(self, attempts: Attempts, a: int, b: int, c: int) -> float:
         """Return the threshold with the least weighted errors: a genuine score, or reject-all."""
-        if self.cheap is None:
+        cheap = self.cheap
+        if cheap is None:
             cheap = np.unique(self.genuine.astype(np.float64))
-        else:
-            cheap = self.cheap
-        errors = self._errors(attempts, cheap)
-        cost = float(a) * errors[0] + float(b) * errors[1] + float(c) * errors[2]
+        fr, fa, ia = self._errors(attempts, cheap)
+        cost = float(a) * fr + float(b) * fa + float(c) * ia
         near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))
-        exact = [
-            (a * fr + b * fa + c * ia, i)
-            for i, fr, fa, ia in zip(
-                near.tolist(), *(x[near].tolist() for x in errors), strict=True
-            )
-        ]
-        least, i = min(exact, default=(np.inf, 0))  # none where rejecting all costs least
-        if least < a * self.number["genuine_attempts"]:
-            return float(cheap[i])
-        return self.reject_all
+        least: float = a * self.number["genuine_attempts"]
+        at = self.reject_all
+        for i in near.tolist():
+            exact = a * int(fr[i]) + b * int(fa[i]) + c * int(ia[i])
+            if exact < least:
+                least, at = exact, float(cheap[i])
+        return at
 
     # -- where weighted errors are equal
 
@@ -609,8 +600,8 @@ class _Search:
         at = np.append(self.reject_all, np.unique(np.concatenate(points)))
 
         def excess(i: int) -> int:
-            fr, fa, ia = (int(x[0]) for x in self._errors(attempts, at[i : i + 1]))
-            return b * fa + c * ia - a * fr
+            fr, fa, ia = self._errors(attempts, at[i : i + 1])
+            return b * int(fa[0]) + c * int(ia[0]) - a * int(fr[0])
 
         i = bisect_left(range(len(at) - 1), 0, key=excess)
         return float(at[i - 1 if i and -excess(i - 1) <= abs(excess(i)) else i])
@@ -620,14 +611,14 @@ def epsc_blocks(found: Found) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or the weighted errors of several."""
     first, several = next(iter(found.values())), len(found) > 1
     beta = float(first.attrs["beta"])
-    either = {"eer": "|{} far_w - {} FRR|", "wer": "{} far_w + {} FRR"}[
-        str(first.attrs["criterion"])
-    ]
+    cost = f"{beta:g} far_w + {1 - beta:.12g} FRR"
+    if first.attrs["criterion"] == "eer":
+        cost = f"|{beta:g} far_w - {1 - beta:.12g} FRR|"
     yield Title("Expected performance and spoofability")
     yield DataHeader(found)
     yield Note(
-        f"Thresholds minimise {either.format(f'{beta:g}', f'{1 - beta:.12g}')} on the development "
-        f"set{' of each system' if several else ''}; errors are of the test set"
+        f"Thresholds minimise {cost} on the development set"
+        f"{' of each system' if several else ''}; errors are of the test set"
     )
     yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
     yield Sentence()

@@ -65,20 +65,19 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
 def _criterion(systems: Sequence[System]) -> list[str]:
     """Return what the thresholds minimise if all curves agree."""
     attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
-    number = " to ".join(f"{n:,}" for n in dict.fromkeys([attacks[0], attacks[-1]]))
-    found = {(str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems}
-    attempts, chosen = (
-        f"{number} attack attempts",
-        "each threshold is chosen on the development set",
-    )
-    if len(found) > 1:
-        return [attempts, chosen]
-    ((criterion, beta),) = found
-    minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
-    return [
-        attempts,
-        f"{chosen}: smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR",
-    ]
+    number = f"{attacks[0]:,}"
+    if len(attacks) > 1:
+        number += f" to {attacks[-1]:,}"
+    attempts = f"{number} attack attempts"
+    chosen = "each threshold is chosen on the development set"
+    criteria = {
+        (str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems
+    }
+    if len(criteria) == 1:
+        ((criterion, beta),) = criteria
+        minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
+        chosen += f": smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR"
+    return [attempts, chosen]
 
 
 class EpscDisplay(CurvesDisplay):

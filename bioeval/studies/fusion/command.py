@@ -101,13 +101,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.tallies import FAR_TARGETS
 
         fusion = Fusion(**how, weights=weights)
-        read, taught = (
-            {
-                called: run.read(file, called)
-                for called, file in zip(names, files, strict=bool(files))
-            }
-            for files in (systems, train)
-        )
+        read = {name: run.read(file, name) for name, file in zip(names, systems, strict=True)}
+        taught = {
+            name: run.read(file, name) for name, file in zip(names, train, strict=bool(train))
+        }
         given: dict[str, Any] = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:
@@ -119,10 +116,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         if protocol is None:
             assert fused is not None
             every = {**read, "fused": fused}
-            found = {called: verification(scores, **given) for called, scores in every.items()}
-            require_values([ds["eer"] for ds in found.values()], read.values())
+            datasets = {called: verification(scores, **given) for called, scores in every.items()}
+            require_values([ds["eer"] for ds in datasets.values()], read.values())
         else:
-            found = _in_folds(read, fusion, card(protocol), given)
+            datasets = _in_folds(read, fusion, card(protocol), given)
         if out is not None:
             from bioeval.scores import save
 
@@ -132,8 +129,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.output.remarks.append(f"wrote {out}: {fused!r}")
         document = {}
         if run.output.documented:
-            document = _document(found, systems, {**how, "weights": weights}, protocol)
-        run.save(document, None, SideBySideTable(f"Fusion of {len(read)} systems", found, reword))
+            document = _document(datasets, systems, {**how, "weights": weights}, protocol)
+        run.save(
+            document, None, SideBySideTable(f"Fusion of {len(read)} systems", datasets, reword)
+        )
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
@@ -162,17 +161,17 @@ def _in_folds(
     chosen = for_layout(first.layout, protocol)
     splitter, threshold = splitter_of(chosen, first), section_of(chosen, "threshold")
     given["threshold"] = threshold.as_rule()
-    found = {
+    datasets = {
         called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
     }
-    found["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **given)
-    for dataset in found.values():
+    datasets["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **given)
+    for dataset in datasets.values():
         dataset.attrs["protocol"] = chosen.name
-    return found
+    return datasets
 
 
 def _document(
-    found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
+    datasets: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval.base import TARGETS
@@ -180,7 +179,7 @@ def _document(
     from bioeval.results import Scalars, former_names
 
     rows: dict[str, Any] = {}
-    for (called, one), file in zip(found.items(), (*files, None), strict=True):
+    for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
         dataset = former_names(one)
         if "fold" in dataset.dims:
             shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -135,9 +136,7 @@ class Fusion(ScoreTransformer):
                 f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
-            given = "is given"
-            if weights is None:
-                given = "is missing"
+            given = "is missing" if weights is None else "is given"
             raise DataError(
                 f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
                 f"expected weights with {Argument('method', 'weighted')}, and only with it"
@@ -224,41 +223,37 @@ class Fusion(ScoreTransformer):
         kind = "similarity"
         if self.normalise == "none":
             kind = self._kinds[names[0]]
+        if self.method == "logistic":
+            kind = "llr"
         origin = f"{self.method} of {', '.join(names)}"
-        if self.normalise == "none":
-            origin += ""
-        else:
+        if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
-        made = derived(
-            [systems[name] for name in names],
-            self._fuse,
-            "llr" if self.method == "logistic" else kind,
-            origin,
-        )
+        made = derived([systems[name] for name in names], self._fuse, kind, origin)
         made.name = "fused"
-        own = (text for scores in systems.values() for text in scores._remarks)
-        made._remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
+        remarks = chain.from_iterable(scores._remarks for scores in systems.values())
+        made._remarks = tuple(dict.fromkeys([*remarks, *self.remarks_]))
         return made
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        """Return the fused scores of blocks of rows, one of each system."""
         scores = [scale.of(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.of(scores)
-        found = scores[0].copy()
+        fused = scores[0].copy()
         for other in scores[1:]:
             if self.method == "min":
-                np.minimum(found, other, out=found)
+                np.minimum(fused, other, out=fused)
             elif self.method == "max":
-                np.maximum(found, other, out=found)
+                np.maximum(fused, other, out=fused)
             elif self.method == "product":
-                found = np.clip(found, 0.0, 1.0) * np.clip(other, 0.0, 1.0)
+                fused = np.clip(fused, 0.0, 1.0) * np.clip(other, 0.0, 1.0)
             else:
-                found += other
+                fused += other
         if self.method == "product":
-            return np.clip(found, 0.0, 1.0)
+            return np.clip(fused, 0.0, 1.0)
         if self.method == "mean":
-            return found / len(scores)
-        return found
+            return fused / len(scores)
+        return fused
 
 
 def fuse(
@@ -315,13 +310,14 @@ def fuse(
 def require_systems(systems: Any) -> dict[str, Scores]:
     """Return systems by name, or raise :class:`DataError` unless they fit together."""
     if not isinstance(systems, Mapping) or len(systems) < 2:
-        got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
+        got = type(systems).__name__
+        if isinstance(systems, Mapping):
+            got = f"a mapping of {len(systems)}"
         raise DataError(
-            f"systems is {got if isinstance(got, str) else f'a mapping of {got}'}; expected a "
-            "mapping of name to Scores with two or more systems"
+            f"systems is {got}; expected a mapping of name to Scores with two or more systems"
         )
-    found = {str(name): scores for name, scores in systems.items()}
-    for name, scores in found.items():
+    named = {str(name): scores for name, scores in systems.items()}
+    for name, scores in named.items():
         require_scores(scores, f"system {name!r}")
         scores._require_matrix()
         if scores.kind not in get_args(ValuedKind):
@@ -329,17 +325,17 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 f"system {name!r} has only the order within each row; expected "
                 f"{' or '.join(get_args(ValuedKind))}"
             )
-    first_name, *others = found
+    first_name, *others = named
     for _ in range(2 if len(others) > 1 else 1):  # once more, for what a later one lacks
         for name in others:
             where = f"{first_name!r} and {name!r}: "
             try:
-                _align(found, first_name, name)
-                require_same(found[first_name], found[name])
-                _require_same_attempts(found[first_name], found[name])
+                _align(named, first_name, name)
+                require_same(named[first_name], named[name])
+                _require_same_attempts(named[first_name], named[name])
             except DataError as error:
                 raise error.preceded_by(where) from None
-    return found
+    return named
 
 
 def _align(systems: dict[str, Scores], first: str, other: str) -> None:
@@ -388,10 +384,10 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     for name in names:
         if name not in weights:
             raise DataError(f"{Argument('weights')} has none for {name!r}")
-    found = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
-    if not any(found) or not math.isfinite(sum(found)):
+    values = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
+    if not any(values) or not math.isfinite(sum(values)):
         raise DataError(f"{Argument('weights')} are all 0; expected one that is not")
-    return np.array(found)
+    return np.array(values)
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:

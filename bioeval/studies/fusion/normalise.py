@@ -85,13 +85,10 @@ def normalise(
     ((60, 60), 'distance')
     """
     require_choice("method", method, METHODS)
-    for what, given in (
-        ("scores", scores),
-        ("gallery_cohort", gallery_cohort),
-        ("probe_cohort", probe_cohort),
-        ("cohort", cohort),
-    ):
-        if given is not None or what == "scores":
+    _require_matrix(scores, scores, "scores")
+    cohorts = {"gallery_cohort": gallery_cohort, "probe_cohort": probe_cohort, "cohort": cohort}
+    for what, given in cohorts.items():
+        if given is not None:
             _require_matrix(given, scores, what)
     _refuse_unused(method, cohort, top)
     if np.array_equal(scores.probe_ids, scores.gallery_ids):
@@ -111,14 +108,12 @@ def normalise(
         of_probe = _moments(side, best)
 
     def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        """Normalise rows by one side, or by both: one after the other, or the mean of both."""
         made, mates = blocks[0], []
         if of_gallery is not None:
             mates.append((made - of_gallery.mean) / of_gallery.sd)
         if of_probe is not None:
-            if method == "zt":
-                start = mates.pop()
-            else:
-                start = made
+            start = mates.pop() if method == "zt" else made
             mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
         if len(mates) == 1:
             return mates[0]
@@ -165,10 +160,7 @@ class CohortSide(NamedTuple):
             i, j = (slice(low, low + step), None) if self.rows else (slice(0, m), chosen)
             raw = scores._read_rows(i.start, min(i.stop, m), j)
             values = np.array(raw, dtype=np.float64)
-            if j is None:
-                columns = np.arange(n)
-            else:
-                columns = j
+            columns = np.arange(n) if j is None else j
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
             left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
@@ -184,6 +176,7 @@ class CohortSide(NamedTuple):
     def _check_nan(
         self, values: np.ndarray, left_out: np.ndarray, row: int, columns: np.ndarray
     ) -> None:
+        """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
         failed = np.isnan(values) & ~left_out
         if self.scores.nan == "raise" and failed.any():
             i, j = np.argwhere(failed)[0]
@@ -203,14 +196,12 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
         labels = side.scores.probe_labels
     else:
         labels = side.scores.gallery_labels
-    found = []
+    means, deviations = [], []
     done = 0
     for values in side.blocks():
         finite = np.isfinite(values)
         number = finite.sum(axis=1)
-        least = 1
-        if top is not None:
-            least = top
+        least = 1 if top is None else top
         _refuse(
             number < least,
             done,
@@ -225,19 +216,18 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
             mean = np.where(finite, values, 0.0).sum(axis=1) / number
             spread = np.where(finite, values - mean[:, None], 0.0)
             sd = np.sqrt(np.square(spread).sum(axis=1) / number)
-            same = np.where(finite, values, -np.inf).max(1) == np.where(finite, values, np.inf).min(
-                1
-            )
+            largest = np.where(finite, values, -np.inf).max(axis=1)
+            same = largest == np.where(finite, values, np.inf).min(axis=1)
         _refuse(
             same | (sd == 0),
             done,
             labels,
             f"{side.what} has no spread (standard deviation 0) in the scores of",
         )
-        found.append((mean, sd))
+        means.append(mean)
+        deviations.append(sd)
         done += len(values)
-    mean, sd = (np.concatenate(x) for x in zip(*found, strict=True))
-    return CohortMoments(mean, sd)
+    return CohortMoments(np.concatenate(means), np.concatenate(deviations))
 
 
 def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None:
@@ -250,6 +240,7 @@ def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None
 
 
 def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
+    """Raise unless these are a matrix with labels, of the kind of the scores."""
     require_scores(given, what)
     assert given is not None
     given._require_matrix()
@@ -267,11 +258,10 @@ def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
 
 
 def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
+    """Raise :class:`DataError` unless each is given for the method that needs it, and only then."""
     for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
         if (value is not None) != (method == needs):
-            said = "is given"
-            if value is None:
-                said = "is missing"
+            said = "is missing" if value is None else "is given"
             raise DataError(
                 f"{Argument(name)} {said}, and {Argument('method')} is {method!r}; expected it "
                 f"with {Argument('method', needs)}, and only with it"
@@ -296,25 +286,28 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Coh
 def _cohort_moments(side: CohortSide, scores: Scores, cohort: Scores | None) -> CohortMoments:
     """Return the moments by which the scores of the probes against the cohort are normalised."""
     assert cohort is not None
-    found = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
+    oriented = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_others("cohort", found.cohort_labels, data)
-    return _moments(found, None)
+    _require_others("cohort", oriented.cohort_labels, data)
+    return _moments(oriented, None)
 
 
 def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:
+    """Return the scores of a cohort by the side of its matrix that has the wanted labels."""
     labels = wanted.tolist()
-    if cohort.probe_labels.tolist() == labels:
+    probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
+    if probes == labels:
         return CohortSide(what, cohort, True)
-    if cohort.gallery_labels.tolist() == labels:
+    if gallery == labels:
         return CohortSide(what, cohort, False)
-    sides = [side.tolist() for side in (cohort.probe_labels, cohort.gallery_labels)]
-    near = next((side for side in sides if len(side) == len(labels)), None)
-    if near is None:
+    if len(labels) not in cohort.shape:
         raise DataError(
             f"{what} has shape {cohort.shape}, and neither side is {over}: {len(labels)} expected"
         )
-    i = next(i for i, pair in enumerate(zip(near, labels, strict=True)) if pair[0] != pair[1])
+    near = probes if len(probes) == len(labels) else gallery
+    i = 0
+    while near[i] == labels[i]:
+        i += 1
     raise DataError(
         f"the labels of {what} are not those of {over}: they first differ at template {i} "
         f"({near[i]!r}, and {labels[i]!r} expected)"

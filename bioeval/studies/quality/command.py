@@ -51,13 +51,13 @@ def command(data: str, **options: Any) -> None:
 
         scores = run.read()
         qualities = dict.fromkeys(run.options.pop("quality"))
-        found = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
-        curves = {column: rows_over(ds, "fraction") for column, ds in found.items()}
-        parts = {x: {**attributes(ds, data), "curve": curves[x]} for x, ds in found.items()}
+        datasets = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
+        curves = {column: rows_over(ds, "fraction") for column, ds in datasets.items()}
+        parts = {x: {**attributes(ds, data), "curve": curves[x]} for x, ds in datasets.items()}
         rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
-            found,
+            datasets,
             {"file": data, "qualities": parts},
             {"curves.csv": rows},
             nodes=lambda column: column.replace("/", "_") or "_",

@@ -29,6 +29,7 @@ from bioeval.results import (
     Sentence,
     Table,
     Title,
+    Variables,
     Warnings,
     about_attrs,
     build,
@@ -94,7 +95,8 @@ def count_by_quality(
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.
-    probe, template = (np.searchsorted(cuts, side, side="right") for side in places)
+    probe = np.searchsorted(cuts, places[0], side="right")
+    template = np.searchsorted(cuts, places[1], side="right")
     if gallery.order is not None:
         template = template[gallery.order]
     steps = len(cuts) + 1
@@ -118,8 +120,12 @@ def count_by_quality(
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
     others = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
-    found = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
-    return dict(zip(COUNTS, found, strict=True))
+    return {
+        "fr": mates[:, 1],
+        "fa": others[:, 0],
+        "genuine_attempts": mates.sum(axis=1),
+        "impostor_attempts": others.sum(axis=1),
+    }
 
 
 def _count_fused(
@@ -143,8 +149,8 @@ def _count_fused(
             made = np.count_nonzero(left.values == left.values)
             accepted = np.count_nonzero(is_accepted(left.values, threshold))
             mates = np.count_nonzero(is_accepted(genuine, threshold))
-            found = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
-        counts[:, k] += found
+            numbers = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
+        counts[:, k] += numbers
 
 
 #: The pAUC is of fractions up to this one.
@@ -170,19 +176,18 @@ def error_discard_dataset(
 
     `threshold` is a distance, `cuts` the numbers of samples discarded at the fractions.
     """
-    over = ("fraction",)
     rates = {
         "frr": _rate(counts["fr"], counts["genuine_attempts"]),
         "far": _rate(counts["fa"], counts["impostor_attempts"]),
     }
     area = pauc(np.append(0.0, fractions), rates["frr"])
-    variables = {
-        **{name: (over, values[1:]) for name, values in {**rates, **counts}.items()},
-        "discarded": (over, cuts),
-        "samples": samples,
-        "threshold": to_user(threshold, about.kind),
-        "pauc": area,
-    }
+    variables: Variables = {}
+    for name, values in {**rates, **counts}.items():
+        variables[name] = ("fraction",), values[1:]
+    variables["discarded"] = ("fraction",), cuts
+    variables["samples"] = samples
+    variables["threshold"] = to_user(threshold, about.kind)
+    variables["pauc"] = area
     remarks = []
     for name, attempt in (("frr", "genuine"), ("far", "impostor")):
         gone = np.isnan(rates[name][1:])
@@ -301,8 +306,8 @@ def error_discard(
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
-    probe, gallery = (_numbers(side) for side in template_columns(scores, quality, "quality"))
-    samples, places = _places(scores, (probe, gallery))
+    probe, gallery = template_columns(scores, quality, "quality")
+    samples, places = _places(scores, (_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     fused = None
@@ -325,15 +330,16 @@ def error_discard(
 def _numbers(values: np.ndarray) -> np.ndarray:
     """Return qualities as float64; text is read as numbers."""
     try:
-        found = values.astype(np.float64)
+        numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        found = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
-    if np.isnan(found).any():  # of text: "nan"
-        _number(int(np.argmax(np.isnan(found))), "nan")
-    return found
+        numbers = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
+    if np.isnan(numbers).any():  # of text: "nan"
+        _number(int(np.argmax(np.isnan(numbers))), "nan")
+    return numbers
 
 
 def _number(place: int, value: Any) -> float:
+    """Return the quality at a place, or raise :class:`DataError`."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -370,9 +376,10 @@ def _places(scores: Scores, quality: _Sides) -> tuple[int, _Sides]:
     return len(order), (place[sample[:m]], place[sample[m:]])
 
 
-# Proportions that are shown of a longer curve.
+# An array of the probes, and one of the gallery templates.
 _Sides = tuple[np.ndarray, np.ndarray]
 
+# Proportions that are shown of a longer curve.
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
@@ -387,19 +394,15 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Note(f"At the threshold {threshold_text(float(first['threshold']))}{rule}")
     yield Sentence()
     fractions = first["fraction"].values
-    places = [i for i, f in enumerate(fractions) if np.isclose(_SHOWN, f).any()]
-    if len(fractions) <= len(_SHOWN):
-        places = [*range(len(fractions))]
-    rows = [
-        [
-            name,
-            number(float(ds["pauc"]), ".4f"),
-            *(percent(float(ds["frr"][i]), unit="") for i in places),
-        ]
-        for name, ds in found.items()
-    ]
+    places = np.arange(len(fractions))
+    if len(fractions) > len(_SHOWN):
+        places = np.flatnonzero(np.isclose(_SHOWN, fractions[:, np.newaxis]).any(axis=1))
+    rows = []
+    for name, ds in found.items():
+        rates = [percent(x, unit="") for x in ds["frr"].values[places].tolist()]
+        rows.append([name, number(float(ds["pauc"]), ".4f"), *rates])
     yield Sentence("FRR, %, by the proportion of the samples that is discarded")
-    yield Table([" ", "pAUC", *(f"{100 * fractions[i]:g} %" for i in places)], rows)
+    yield Table([" ", "pAUC", *(f"{100 * x:g} %" for x in fractions[places])], rows)
     text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
     yield Note(text, indented=False)
     yield Warnings(found)

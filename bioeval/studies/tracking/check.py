@@ -89,14 +89,13 @@ def check_tracks(
             progress(pair.name)
         looks.append(_Look(make_scene(pair, ignored, "accept"), iou))
     scenes = [x.scene for x in looks]
-    boxes = [
-        sum(len(side) for side in sides) for sides in zip(*(_sides(x) for x in scenes), strict=True)
-    ]
-    targets = sum(len(np.unique(_sides(x)[0].code)) for x in scenes)
-    identities = sum(len(np.unique(_sides(x)[1].code)) for x in scenes)
+    targets = sum(len(np.unique(x.truth.code)) for x in looks)
+    identities = sum(len(np.unique(x.result.code)) for x in looks)
+    boxes_of_targets = counted(sum(len(x.truth) for x in looks), "boxes")
+    boxes = counted(sum(len(x.result) for x in looks), "boxes")
     data = (
-        f"{counted(targets, 'targets')}, {counted(boxes[0], 'boxes')}; "
-        f"{counted(identities, 'identities')}, {counted(boxes[1], 'boxes')} of the result"
+        f"{counted(targets, 'targets')}, {boxes_of_targets}; "
+        f"{counted(identities, 'identities')}, {boxes} of the result"
     )
     if len(scenes) > 1:
         data += f"; {len(scenes)} sequences"
@@ -111,11 +110,6 @@ def check_tracks(
     return DataCheck(data, "tracking", tuple(findings))
 
 
-def _sides(scene: Scene) -> tuple[Boxes, Boxes]:
-    """Return the boxes of targets that are evaluated, and those of the result."""
-    return scene.truth.select(scene.counted), scene.result
-
-
 @dataclass(frozen=True)
 class _Reading:
     """Boxes of a result in another reading, such as corners."""
@@ -126,20 +120,33 @@ class _Reading:
     overlap: float  # mean of the largest overlap of a box of a target
 
 
+@dataclass(frozen=True)
+class _Shift:
+    """Boxes of a result with a number added to their frames."""
+
+    frames: int
+    found: float  # as of a reading
+    overlap: float
+
+
 class _Look:
     """Overlaps of the boxes of a result with the targets of a sequence."""
 
     def __init__(self, scene: Scene, iou: float):
+        """Compare the boxes, and look for what explains the overlaps better."""
         self.scene, self.iou = scene, iou
-        self.truth, self.result = _sides(scene)
+        self.truth = scene.truth.select(scene.counted)  # the boxes that are evaluated
+        self.result = scene.result
         best, self.touched, self.met = self._compare(self.result)
         self.found, self.overlap = _rates(best, iou)
-        # What explains the overlaps best: another reading of the boxes, or a shift of the frames.
-        reading = max(self.readings(), key=lambda x: x.overlap, default=None)
-        shift = max(self.shifts(), key=lambda x: x[2], default=None)
-        if reading is not None and shift is not None:
-            reading, shift = (reading, None) if reading.overlap > shift[2] else (None, shift)
-        self.reading, self.shift = reading, shift
+        # Only the better of the two: another reading of the boxes, or a shift of the frames.
+        self.reading = max(self.readings(), key=lambda x: x.overlap, default=None)
+        self.shift = max(self.shifts(), key=lambda x: x.overlap, default=None)
+        if self.reading is not None and self.shift is not None:
+            if self.reading.overlap > self.shift.overlap:
+                self.shift = None
+            else:
+                self.reading = None
 
     @property
     def weight(self) -> int:
@@ -156,12 +163,12 @@ class _Look:
         Two meet where boxes of theirs overlap by `iou`; boxes of ignored ground truth count too.
         """
         every = self.scene.truth
-        found = find_overlaps(every, result, len(self.scene.number))
+        overlaps = find_overlaps(every, result, len(self.scene.number))
         largest = np.zeros(len(every))
-        row = np.repeat(np.arange(len(every)), np.diff(found.start))
-        np.maximum.at(largest, row, found.iou)
-        near = found.iou >= self.iou
-        identities = np.unique(result.code[found.row[near]])
+        row = np.repeat(np.arange(len(every)), np.diff(overlaps.start))
+        np.maximum.at(largest, row, overlaps.iou)
+        near = overlaps.iou >= self.iou
+        identities = np.unique(result.code[overlaps.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
     def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
@@ -206,11 +213,8 @@ class _Look:
             "centres instead of left and top",
             "write left and top: the centre less half of width and height",
         )
-        wide, high = (
-            np.quantile(self.truth.box[:, k] + self.truth.box[:, k + 2], _EXTENT)
-            / max(np.quantile(box[:, k] + box[:, k + 2], _EXTENT), np.finfo(float).tiny)
-            for k in (0, 1)
-        )
+        wide = _extent(self.truth.box, 0) / max(_extent(box, 0), np.finfo(float).tiny)
+        high = _extent(self.truth.box, 1) / max(_extent(box, 1), np.finfo(float).tiny)
         if wide > 0 and high > 0 and max(abs(np.log([wide, high]))) > _SAME:
             scaled = box * np.array([wide, high, wide, high])
             yield self._read(
@@ -223,8 +227,8 @@ class _Look:
         changed = Boxes(self.result.code, self.result.frame, np.ascontiguousarray(box))
         return _Reading(words, remedy, *_rates(self._compare(changed)[0], self.iou))
 
-    def shifts(self) -> Iterator[tuple[int, float, float]]:
-        """Yield shifts of frames, with the rates of the result shifted by them."""
+    def shifts(self) -> Iterator[_Shift]:
+        """Yield the result shifted by some frames."""
         number, camera = self.scene.number, self.scene.camera
         if not len(self.result) or not len(self.truth):
             return
@@ -239,7 +243,12 @@ class _Look:
             if kept.any():
                 part = self.result.select(kept)
                 there = Boxes(part.code, place[kept].astype(np.int64), part.box)
-                yield shift, *_rates(self._compare(there)[0], self.iou)
+                yield _Shift(shift, *_rates(self._compare(there)[0], self.iou))
+
+
+def _extent(box: np.ndarray, side: int) -> float:
+    """Return how far boxes reach to the right (side 0), or down (side 1), but for a few."""
+    return np.quantile(box[:, side] + box[:, side + 2], _EXTENT)
 
 
 def _rates(best: np.ndarray, iou: float) -> tuple[float, float]:
@@ -258,9 +267,9 @@ def _sequences(number: int, notes: Sequence[str]) -> Finding:
 def _boxes(looks: Sequence[_Look]) -> Finding:
     """Return whether boxes of another scale or form would find more."""
     total = max(1, sum(x.weight for x in looks))
-    found = sum(x.found * x.weight for x in looks) / total
+    share = sum(x.found * x.weight for x in looks) / total
     least = f"an overlap (IoU) of {looks[0].iou:g} or more"
-    said = f"{percent(found, 'fine')} of the boxes of targets have {least} with a box of the result"
+    said = f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
     wrong = []
     for look in looks:
         best = look.reading
@@ -273,21 +282,20 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
             "boxes",
             "error",
             f"{said}; read as {best.words}, {rate} have",
-            len(wrong),
-            listed([x for one, _ in wrong for x in one.of(["all boxes"])]),
-            best.remedy,
+            count=len(wrong),
+            where=listed([x for one, _ in wrong for x in one.of(["all boxes"])]),
+            remedy=best.remedy,
         )
     if not any(len(x.result) for x in looks):
         remedy = "check whether the tracker wrote its file"
-        return Finding("boxes", "error", "the result has no box", 1, "", remedy)
-    if not found:
+        return Finding("boxes", "error", "the result has no box", count=1, remedy=remedy)
+    if not share:
         return Finding(
             "boxes",
             "error",
             f"no box of the result has {least} with a box of a target",
-            sum(len(x.result) for x in looks),
-            "",
-            "check whether both sides have the same video, image size and columns",
+            count=sum(len(x.result) for x in looks),
+            remedy="check whether both sides have the same video, image size and columns",
         )
     return Finding("boxes", "ok", said)
 
@@ -303,19 +311,17 @@ def _frames(looks: Sequence[_Look]) -> Finding:
         missing = np.setdiff1d(with_targets, with_result)
         there, lacking = there + len(with_targets), lacking + len(missing)
         places += look.of(look.scene.number[missing][:3].tolist())
-        shift, found, overlap = look.shift or (0, 0.0, 0.0)
-        if overlap >= look.overlap + CLOSER and found >= look.found:
-            severity = "warning"
-            if found >= look.found + GAIN:
-                severity = "error"
+        best = look.shift
+        if best and best.overlap >= look.overlap + CLOSER and best.found >= look.found:
             return Finding(
                 "frames",
-                severity,
-                f"with {shift:+d} added to the frames of the result the mean overlap is "
-                f"{overlap:.3f} instead of {look.overlap:.3f}",
-                1,
-                listed(look.of(["all frames"])),
-                f"add {shift:+d} to the frames of the result: frames are numbered from 1",
+                "error" if best.found >= look.found + GAIN else "warning",
+                f"with {best.frames:+d} added to the frames of the result the mean overlap is "
+                f"{best.overlap:.3f} instead of {look.overlap:.3f}",
+                count=1,
+                where=listed(look.of(["all frames"])),
+                remedy=f"add {best.frames:+d} to the frames of the result: frames are numbered "
+                "from 1",
             )
     if not lacking:
         return unlabelled or Finding(
@@ -326,9 +332,9 @@ def _frames(looks: Sequence[_Look]) -> Finding:
         "frames",
         "error" if share >= MOST else "warning" if share > SOME else "note",
         f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
-        lacking,
-        f"frame {listed(places)}",
-        "run the tracker on every frame, or take the ground truth of the frames that it saw",
+        count=lacking,
+        where=f"frame {listed(places)}",
+        remedy="run the tracker on every frame, or take the ground truth of the frames that it saw",
     )
 
 
@@ -355,9 +361,9 @@ def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
         "error" if len(places) >= MOST * frames else "warning",
         f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
         "others, and no ground truth: all of these count as false positives",
-        len(places),
-        f"frame {listed(places)}",
-        "if these frames were not labelled, leave them out of the result",
+        count=len(places),
+        where=f"frame {listed(places)}",
+        remedy="if these frames were not labelled, leave them out of the result",
     )
 
 
@@ -405,9 +411,9 @@ def _identities(looks: Sequence[_Look]) -> Finding:
         "identities",
         "error" if share == 1 else "warning" if share > SOME or beside else "note",
         message,
-        len(strangers),
-        f"identity {listed(strangers)}",
-        remedy,
+        count=len(strangers),
+        where=f"identity {listed(strangers)}",
+        remedy=remedy,
     )
 
 
@@ -427,19 +433,17 @@ def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
             "tracks",
             "error",
             f"{said}: every id is used once",
-            len(lengths),
-            "",
-            "write the id of the track, not that of the detection",
+            count=len(lengths),
+            remedy="write the id of the track, not that of the detection",
         )
     if len(lengths) > MANY * max(targets, 1):
         return Finding(
             "tracks",
             "warning",
             said,
-            len(lengths),
-            "",
-            "HOTA and IDF1 will be low: the tracker begins a new track too often, or its ids start "
-            "anew in parts of the video",
+            count=len(lengths),
+            remedy="HOTA and IDF1 will be low: the tracker begins a new track too often, or its "
+            "ids start anew in parts of the video",
         )
     return Finding("tracks", "ok", said)
 
@@ -462,7 +466,7 @@ def _duplicates(scenes: Sequence[Scene]) -> Finding:
         "duplicates",
         "error",
         f"{counted(again, 'boxes')} of the result have an id that another box of their frame has",
-        again,
-        listed(places),
-        "give every track in a frame a different id",
+        count=again,
+        where=listed(places),
+        remedy="give every track in a frame a different id",
     )

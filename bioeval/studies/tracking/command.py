@@ -177,15 +177,14 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
 
 def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list[Any]]:
     """Return the variables along a dimension, by the short names of their rates."""
+    columns = {}
     if dim in dataset.coords:
-        labels = {dim: dataset[dim]}
-    else:
-        labels = {}
-    over = {str(k): v for k, v in dataset.data_vars.items() if v.dims == (dim,)}
-    return {
-        name.removeprefix("sequence_").removesuffix("_by_threshold"): values.values.tolist()
-        for name, values in (labels | over).items()
-    }
+        columns[dim] = dataset[dim].values.tolist()
+    for name, variable in dataset.data_vars.items():
+        if variable.dims == (dim,):
+            short = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
+            columns[short] = variable.values.tolist()
+    return columns
 
 
 def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
@@ -204,10 +203,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     save(display, folder / "hota.png")
     plt.close(display.figure_)
     drawn: set[str] = set()
-    if "sequence" in dataset:
-        sequences = dataset["sequence"].values.tolist()
-    else:
-        sequences = [None]
+    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
     for sequence in sequences:
         cameras: list[str | None] = [*cameras_of(dataset, sequence)]
         for camera in cameras or [None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,8 +144,12 @@ def complaint(name: str, value: float) -> str:
 
 def first_fault(numbers: dict[str, np.ndarray]) -> tuple[int, str] | None:
     """Return the first row with an invalid number, and the name of its column."""
-    good = {name: _RULES[name][0](values) for name, values in numbers.items()}
-    faults = ((int(np.argmin(mask)), name) for name, mask in good.items() if not mask.all())
+    faults = []
+    for name, values in numbers.items():
+        valid, _ = _RULES[name]
+        wrong = np.flatnonzero(~valid(values))
+        if len(wrong):
+            faults.append((int(wrong[0]), name))
     return min(faults, default=None)
 
 
@@ -158,20 +162,17 @@ def build(
 ) -> Rows:
     """Return rows of checked numbers."""
     n = len(line)
-    whole = {
-        name: numbers[name].astype(np.int64) for name in ("frame", "id", "class") if name in numbers
-    }
     sides = [numbers[name] for name in ("left", "top", "width", "height")]
     return Rows(
         places=[place],
         place=np.zeros(n, dtype=np.int64),
         line=line.astype(np.int64),
         camera=np.full(n, "") if camera is None else camera,
-        frame=whole["frame"],
-        identity=whole["id"],
+        frame=numbers["frame"].astype(np.int64),
+        identity=numbers["id"].astype(np.int64),
         box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
         flag=numbers.get("flag", np.ones(n)).astype(np.float64),
-        category=whole.get("class", np.full(n, -1, dtype=np.int64)),
+        category=numbers.get("class", np.full(n, -1)).astype(np.int64),
         line_word=line_word,
     )
 
@@ -211,15 +212,23 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
 
 def joined(cameras: Mapping[str, Rows]) -> Rows:
     """Return the rows of several cameras as those of one scene."""
-    parts = list(cameras.values())
-    offsets = np.cumsum([0, *(len(part.places) for part in parts)])
-    same = ("line", "frame", "identity", "box", "flag", "category")
+    places: list[str] = []
+    place = []
+    parts = cameras.values()
+    for rows in parts:
+        place.append(rows.place + len(places))
+        places += rows.places
     return Rows(
-        places=[place for part in parts for place in part.places],
-        place=np.concatenate([p.place + at for p, at in zip(parts, offsets, strict=False)]),
-        camera=np.repeat(list(cameras), [len(part) for part in parts]),
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in same},
-        line_word=parts[0].line_word,
+        places=places,
+        place=np.concatenate(place),
+        line=np.concatenate([rows.line for rows in parts]),
+        camera=np.repeat(list(cameras), [len(rows) for rows in parts]),
+        frame=np.concatenate([rows.frame for rows in parts]),
+        identity=np.concatenate([rows.identity for rows in parts]),
+        box=np.concatenate([rows.box for rows in parts]),
+        flag=np.concatenate([rows.flag for rows in parts]),
+        category=np.concatenate([rows.category for rows in parts]),
+        line_word=next(iter(parts)).line_word,
     )
 
 
@@ -248,21 +257,18 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     delimiter = None
     if any("," in lines[i] for i in kept[:1]):
         delimiter = ","
-    if kept:
-        words = lines[kept[0]].split(delimiter)
-    else:
-        words = []
-    read = columns_read(columns, len(words) if kept else least_width(columns))
-    names = [name for name in read if name != "camera"]
     rows = [lines[i] for i in kept]
+    width = len(rows[0].split(delimiter)) if rows else least_width(columns)
+    read = columns_read(columns, width)
+    names = [name for name in read if name != "camera"]
     line = np.array(kept, dtype=np.int64) + 1
     table = {name: np.zeros(0) for name in names}
     readable = True
     if rows:
         places = [read[name] for name in names]
         try:
-            found = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
-            table = dict(zip(names, found.T, strict=True))
+            numbers = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+            table = dict(zip(names, numbers.T, strict=True))
         except ValueError:
             readable = False
     camera = None
@@ -272,7 +278,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     # A row of another length is incomplete, or has a flag that the others lack.
     ragged = len({len(row.split(delimiter)) for row in rows}) > 1
     if not readable or unnamed or ragged or first_fault(table) is not None:
-        raise _fault(path, rows, line, columns, delimiter, len(words))
+        raise _fault(path, rows, line, columns, delimiter, width)
     return build(table, camera, line, str(path))
 
 
@@ -286,20 +292,17 @@ def _fault(
 ) -> DataError:
     """Return the error for the first malformed row."""
     least = least_width(columns)
-    separator = "blanks"
-    if delimiter:
-        separator = "commas"
+    separator = "commas" if delimiter else "blanks"
     for row, line in zip(rows, lines, strict=True):
         where = f"{path}: line {line}"
         words = row.split(delimiter)
-        found = (
-            f"{len(words)} {'column' if len(words) == 1 else 'columns'} separated by {separator}"
-        )
+        noun = "column" if len(words) == 1 else "columns"
+        width_found = f"{len(words)} {noun} separated by {separator}"
         if len(words) < least:
             named = ", ".join(columns[:least])
-            return DataError(f"{where}: has {found}; expected {least} or more: {named}")
+            return DataError(f"{where}: has {width_found}; expected {least} or more: {named}")
         if len(words) != width:
-            return DataError(f"{where}: has {found}; expected {width}, as in line {lines[0]}")
+            return DataError(f"{where}: has {width_found}; expected {width}, as in line {lines[0]}")
         for name, i in columns_read(columns, width).items():
             word = words[i].strip()
             if name == "camera":
@@ -402,10 +405,7 @@ def read_pairs(
         )
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
-    if extra:
-        notes = [f"skipped (no ground truth): {_some(extra)}"]
-    else:
-        notes = []
+    notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
     if "" not in truths:
         _check_names(frames, truths, parts)
     if "" not in truths and parts == "cameras":
@@ -418,8 +418,9 @@ def read_pairs(
     pairs = []
     for name in sorted(truths):
         length, source = _length(frames, name, truths[name])
-        rows = truths[name].rows(columns), results[name].rows(_of_result(columns))
-        pairs.append(Pair(name, *rows, length, source))
+        truth_rows = truths[name].rows(columns)
+        result_rows = results[name].rows(_of_result(columns))
+        pairs.append(Pair(name, truth_rows, result_rows, length, source))
     return pairs, notes
 
 
@@ -433,16 +434,27 @@ def _one_scene(
 ) -> Pair:
     """Return the pair of a scene, from the files of its cameras."""
     names = in_order(truths)
-    known = {name: _length(frames, name, truths[name]) for name in names}
-    lengths = {name: length for name, (length, _) in known.items() if isinstance(length, int)}
-    if lengths and len(lengths) < len(names):
-        lacking = _some([name for name in names if name not in lengths])
+    lengths: dict[str, int] = {}
+    lacking = []
+    for name in names:
+        length, _ = _length(frames, name, truths[name])
+        if isinstance(length, int):
+            lengths[name] = length
+        else:
+            lacking.append(name)
+    if lengths and lacking:
         raise DataError(
-            f"{Argument('frames')} has nothing for {lacking}; expected a number for each camera"
+            f"{Argument('frames')} has nothing for {_some(lacking)}; expected a number for each "
+            "camera"
         )
-    truth = joined({name: truths[name].rows(columns) for name in names})
-    result = joined({name: results[name].rows(_of_result(columns)) for name in names})
-    return Pair("", truth, result, lengths or None, known[names[0]][1])
+    _, frames_from = _length(frames, names[0], truths[names[0]])
+    return Pair(
+        name="",
+        truth=joined({name: truths[name].rows(columns) for name in names}),
+        result=joined({name: results[name].rows(_of_result(columns)) for name in names}),
+        frames=lengths or None,
+        frames_from=frames_from,
+    )
 
 
 def _sources(value: Any, what: str) -> dict[str, _Source]:
@@ -450,7 +462,7 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
     if isinstance(value, Mapping):
         if not value:
             raise DataError(f"{what} is an empty mapping; expected names and files or arrays")
-        found = {}
+        sources = {}
         for name, part in _by_name(value, what).items():
             inside = _sources(part, f"{what}[{name!r}]")
             if "" not in inside:
@@ -458,8 +470,8 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
                     f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
                     "folder of one sequence"
                 )
-            found[name] = inside[""]
-        return found
+            sources[name] = inside[""]
+        return sources
     if isinstance(value, str | os.PathLike):
         path = require_path(what, value)
         if path.is_dir():
@@ -470,39 +482,51 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
 
 def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for key, value in given.items():
         name = str(key)
-        if not name or name in found:
+        if not name or name in by_name:
             raise DataError(
                 f"{what} has the name {name!r}{' twice' if name else ''}; expected each sequence "
                 "or camera once, by its name"
             )
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
 def _folder(folder: Path) -> dict[str, _Source]:
     """Return the file in a sequence's folder, or the sequences in a folder."""
-    if (one := _sequence(folder)) is not None:
-        return {"": one}
+    itself = _sequence(folder)
+    if itself is not None:
+        return {"": itself}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
-    folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
-    found = {name: source for name, source in folders.items() if source is not None}
-    # Beside folders of sequences, text is something else, such as a README.txt.
-    for entry in entries if not found else []:
-        ending = next((end for end in _ENDINGS if entry.name.endswith(end)), None)
-        if ending is None or entry.is_dir():
-            continue
-        name = entry.name.removesuffix(ending)
-        if name in found:
-            raise DataError(f"{folder}: has {name} twice, as {name}.txt and as {name}.txt.gz")
-        found[name] = _Source(entry, str(entry))
-    if not found:
+    sources = {}
+    for entry in entries:
+        if entry.is_dir() and (source := _sequence(entry)) is not None:
+            sources[entry.name] = source
+    if not sources:
+        sources = _files(folder, entries)
+    if not sources:
         raise DataError(
             f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"
         )
-    return found
+    return sources
+
+
+def _files(folder: Path, entries: Sequence[Path]) -> dict[str, _Source]:
+    """Return the sequences that are a file each.
+
+    Beside folders of sequences, text is something else, such as a README.txt.
+    """
+    sources: dict[str, _Source] = {}
+    for entry in entries:
+        name = entry.name.removesuffix(".gz").removesuffix(".txt")
+        if entry.name not in (f"{name}.txt", f"{name}.txt.gz") or entry.is_dir():
+            continue
+        if name in sources:
+            raise DataError(f"{folder}: has {name} twice, as {name}.txt and as {name}.txt.gz")
+        sources[name] = _Source(entry, str(entry))
+    return sources
 
 
 def _sequence(folder: Path) -> _Source | None:
@@ -521,11 +545,10 @@ def _sequence(folder: Path) -> _Source | None:
 def _require_all(
     truths: dict[str, _Source], results: dict[str, _Source], given: Any, parts: str
 ) -> None:
+    """Raise :class:`DataError` unless each ground truth has a result."""
     lacking = sorted(set(truths) - set(results))
     if lacking:
-        place = "result"
-        if isinstance(given, str | os.PathLike):
-            place = str(given)
+        place = str(given) if isinstance(given, str | os.PathLike) else "result"
         one = {"sequences": "sequence", "cameras": "camera"}[parts]
         raise DataError(
             f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
@@ -537,10 +560,10 @@ def _require_all(
 def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int] | None, str]:
     """Return the number of frames of a sequence, and the source of that number."""
     if isinstance(frames, Mapping):
-        checked = {
-            key: require_integer(f"{Argument('frames')}[{key!r}]", value, low=1, high=LAST_FRAME)
-            for key, value in _by_name(frames, "frames").items()
-        }
+        checked = {}
+        for key, value in _by_name(frames, "frames").items():
+            what = f"{Argument('frames')}[{key!r}]"
+            checked[key] = require_integer(what, value, low=1, high=LAST_FRAME)
         if name in checked:
             return checked[name], "given"
         if not name:  # the cameras of a column

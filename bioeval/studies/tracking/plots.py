@@ -76,26 +76,22 @@ class TimelineDisplay(Display):
             raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
-        if "sequence" in dataset:
-            sequences = dataset["sequence"].values.tolist()
-        else:
-            sequences = []
+        sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
         if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
         chosen = np.isin(who, targets)
         if camera := _one("camera", camera, cameras_of(dataset, sequence)):
             chosen &= dataset["spell_camera"].values == camera
-        over = [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
+        over = ", ".join(
+            [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
+        )
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first = dataset["first_frame"].values[chosen]
         last = dataset["last_frame"].values[chosen]
         identity = dataset["spell_identity"].values[chosen]
         names = [as_plot_text(str(t).rpartition("/")[2]) for t in targets.tolist()]
-        if over:
-            titles = [as_plot_text(", ".join(over))]
-        else:
-            titles = []
+        titles = [as_plot_text(over)] if over else []
         return cls(names, row, first, last, identity, titles)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:

@@ -18,17 +18,38 @@ from bioeval.views.tables import grid, indented, plain_table, warned
 
 #: Heads of the columns, and the variables below them.
 _RATES = {
-    **{"MOTA": "mota", "MOTP": "motp", "IDF1": "idf1", "IDP": "idp", "IDR": "idr"},
-    **{"recall": "recall", "precision": "precision", "FAR": "far", "FP/frame": "fp_per_frame"},
+    "MOTA": "mota",
+    "MOTP": "motp",
+    "IDF1": "idf1",
+    "IDP": "idp",
+    "IDR": "idr",
+    "recall": "recall",
+    "precision": "precision",
+    "FAR": "far",
+    "FP/frame": "fp_per_frame",
 }
 _HOTA = {
-    **{"HOTA": "hota", "DetA": "deta", "AssA": "assa", "DetRe": "detre", "DetPr": "detpr"},
-    **{"AssRe": "assre", "AssPr": "asspr", "LocA": "loca"},
+    "HOTA": "hota",
+    "DetA": "deta",
+    "AssA": "assa",
+    "DetRe": "detre",
+    "DetPr": "detpr",
+    "AssRe": "assre",
+    "AssPr": "asspr",
+    "LocA": "loca",
 }
 _COUNTS = {
-    **{"frames": "frames", "targets": "targets", "MT": "mt", "PT": "pt", "ML": "ml"},
-    **{"boxes": "truth_boxes", "FN": "fn", "FP": "fp", "IDSW": "idsw"},
-    **{"frag.": "fragmentations", "IDTP": "idtp"},
+    "frames": "frames",
+    "targets": "targets",
+    "MT": "mt",
+    "PT": "pt",
+    "ML": "ml",
+    "boxes": "truth_boxes",
+    "FN": "fn",
+    "FP": "fp",
+    "IDSW": "idsw",
+    "frag.": "fragmentations",
+    "IDTP": "idtp",
 }
 _TARGETS = {
     "frames": "frames_present",
@@ -57,12 +78,10 @@ class TrackingTable:
     def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
         self._targets = targets
-        if "sequence" in dataset:
-            self.sequences = [str(name) for name in dataset["sequence"].values]
-        else:
-            self.sequences = []
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the header, rates and counts by sequence, the targets, and remarks."""
+
         def fits(table: Table) -> bool:
             room = options.update(width=_ROOM)
             return console.measure(table, options=room).maximum <= options.max_width
@@ -70,22 +89,28 @@ class TrackingTable:
         yield grid(self._about())
         for columns in (_RATES, _HOTA, _COUNTS):
             yield Text("")
-            rows = [(name, self._along("sequence_", i)) for i, name in enumerate(self.sequences)]
-            rows.append(("all" if rows else "", lambda name: self.dataset[name].item()))
+            rows = self._rows("sequence", columns, "sequence_")
+            whole = [_cell(x, self.dataset[x].item()) for x in columns.values()]
+            rows.append(("all" if rows else "", whole))
             yield from _table(columns, rows, fits, last_bold=len(rows) > 1)
         if self._targets:
             yield Text("")
             yield Text("Targets", style="bold")
-            names = [str(target) for target in self.dataset["target"].values]
-            listed = [(target, self._along("", i)) for i, target in enumerate(names)]
-            yield from _table(_TARGETS, listed, fits)
+            yield from _table(_TARGETS, self._rows("target", _TARGETS), fits)
         yield Text("")
         yield Text(_LEGEND, style="dim")
         yield from warned(str(self.dataset.attrs["warnings"]).splitlines())
 
-    def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
-        """Return a function from a variable's name to its value at an index."""
-        return lambda name: self.dataset[prefix + name].values[i]
+    def _rows(
+        self, dim: str, columns: dict[str, str], prefix: str = ""
+    ) -> list[tuple[str, list[str]]]:
+        """Return the name and the cells of each sequence or target; none without such names."""
+        rows = []
+        names = self.dataset[dim].values.tolist() if dim in self.dataset else []
+        for i, name in enumerate(names):
+            cells = [_cell(x, self.dataset[prefix + x].values[i]) for x in columns.values()]
+            rows.append((str(name), cells))
+        return rows
 
     def _about(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the header: name and text."""
@@ -110,28 +135,29 @@ class TrackingTable:
 
 def _table(
     columns: dict[str, str],
-    rows: list[tuple[str, Callable[[str], Any]]],
+    rows: list[tuple[str, list[str]]],
     fits: Callable[[Table], bool],
     last_bold: bool = False,
 ) -> Iterator[Any]:
     """Lay out a row for each name; if that does not fit, one number below another."""
-    cells = [[_cell(name, value(name)) for name in columns.values()] for _, value in rows]
-    names = any(name for name, _ in rows)
-    table = plain_table([*[""] * names, *columns])
+    named = any(name for name, _ in rows)
+    table = plain_table([*[""] * named, *columns])
     if "state" in columns:
         table.columns[-1].justify = "left"
-    for i, ((name, _), row) in enumerate(zip(rows, cells, strict=True)):
+    for i, (name, cells) in enumerate(rows):
         bold = last_bold and i == len(rows) - 1
-        texts = map(Text, [*[name] * names, *row])
+        texts = map(Text, [*[name] * named, *cells])
         table.add_row(*texts, style="bold" if bold else "")
     if fits(table):
         yield table
         return
-    wide = max(len(text) for text in [*columns, *(cell for row in cells for cell in row)])
-    for (name, _), row in zip(rows, cells, strict=True):
+    wide = max(map(len, columns))
+    for _, cells in rows:
+        wide = max(wide, *map(len, cells))
+    for name, cells in rows:
         if name:
             yield Text(name, style="bold")
-        yield indented(grid(zip(columns, (cell.rjust(wide) for cell in row), strict=True)))
+        yield indented(grid(zip(columns, (cell.rjust(wide) for cell in cells), strict=True)))
 
 
 def _cell(name: str, value: Any) -> str:

@@ -18,7 +18,7 @@ from bioeval.base import (
     require_flag,
     require_number,
 )
-from bioeval.results import build
+from bioeval.results import Variables, along, build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (
     PAIRINGS,
@@ -150,7 +150,7 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
     common = np.unique(overlaps.truth * width + result.code[overlaps.row])
     rows, identities = np.divmod(common, width)
     idtp = most_in_common(truth.code[rows], identities)
-    lost, partially, mostly = (int((targets["state"] == state).sum()) for state in STATES)
+    number = {state: int((targets["state"] == state).sum()) for state in STATES}
     counts = {
         "frames": scene.frames,
         "frames_with_rows": frames,
@@ -164,9 +164,9 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
         "idsw": int(targets["target_switches"].sum()),
         "fragmentations": int(targets["target_fragmentations"].sum()),
         "resumptions": resumptions,
-        "mt": mostly,
-        "pt": partially,
-        "ml": lost,
+        "mt": number["mostly tracked"],
+        "pt": number["partially tracked"],
+        "ml": number["mostly lost"],
         "idtp": idtp,
         "idfn": len(truth) - idtp,
         "idfp": len(result) - idtp,
@@ -238,7 +238,9 @@ def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.nd
     else:
         tracked = hits * b > present * a
     c, d = _LOST
-    return np.array(STATES, dtype=str)[np.where(hits * d < present * c, 0, np.where(tracked, 2, 1))]
+    state = np.where(tracked, 2, 1)
+    state[hits * d < present * c] = 0
+    return np.array(STATES, dtype=str)[state]
 
 
 def _segments(
@@ -260,10 +262,7 @@ def _segments(
         | (number[1:] != number[:-1] + 1)
     )
     first = np.flatnonzero(new)
-    if len(first):
-        last = np.append(first[1:], len(order)) - 1
-    else:
-        last = first
+    last = np.append(first[1:], len(order)) - 1 if len(first) else first
     return {
         "spell_target": scene.target_ids[target[first]],
         "spell_identity": identity[first],
@@ -288,8 +287,8 @@ def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, A
         "idr": (c["idtp"], c["idtp"] + c["idfn"]),
         "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
     }
-    found = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
-    return found | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
+    values = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    return values | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
 
 
 # ------------------------------------------------------------------------- HOTA
@@ -325,9 +324,12 @@ def hota_sums(
     hit = np.flatnonzero(matched[at] == row)
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
     levels = len(THRESHOLDS) + 1
-    found, of_found = np.unique(pair[hit], return_inverse=True)
-    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(found) * levels))
-    target_boxes, identity_boxes = of_target[found, np.newaxis], of_identity[found, np.newaxis]
+    pairs_hit, of_found = np.unique(pair[hit], return_inverse=True)
+    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(pairs_hit) * levels))
+    target_boxes, identity_boxes = (
+        of_target[pairs_hit, np.newaxis],
+        of_identity[pairs_hit, np.newaxis],
+    )
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
@@ -386,39 +388,40 @@ def tracking_dataset(
     """Return the Dataset; several sequences are listed beside the total."""
     total = _sum([part.counts for part in measured])
     whole = _values(total, _sum([part.hota for part in measured]))
-    dims = {name: ("localisation_threshold",) * np.ndim(value) for name, value in whole.items()}
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {
-        name: (dims[name], value) for name, value in whole.items()
-    }
+    variables: Variables = {}
+    for name, value in whole.items():
+        variables[name] = ("localisation_threshold",) * np.ndim(value), value
     coordinates: dict[str, np.ndarray] = {"localisation_threshold": THRESHOLDS}
     several = any(scene.name for scene in scenes)
     if several:
         parts = [_values(part.counts, part.hota) for part in measured]
         for name in whole:
             column = np.array([part[name] for part in parts])
-            variables[f"sequence_{name}"] = (("sequence", *dims[name]), column)
+            variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), column
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     coordinates["target"] = _named(scenes, [part.ids for part in measured])
-    targets = _together([part.targets for part in measured])
-    variables |= {name: (("target",), x) for name, x in targets.items()}
+    variables |= along(("target",), **_together([part.targets for part in measured]))
     cameras = max(len(scene.cameras) for scene in scenes)
     if timeline:
         segments = _together([part.segments for part in measured])
-        found = [part.segments["spell_target"] for part in measured]
-        segments["spell_target"] = _named(scenes, found)
+        target_ids = [part.segments["spell_target"] for part in measured]
+        segments["spell_target"] = _named(scenes, target_ids)
         if cameras == 1:
             del segments["spell_camera"]
-        variables |= {name: (("spell",), x) for name, x in segments.items()}
+        variables |= along(("spell",), **segments)
     names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
-    remarks = [
-        f"{scene.name}: {note}" if several else note for scene in scenes for note in scene.notes
-    ]
+    if len(sources) > 4:
+        sources = [*sources[:4], "..."]
+    remarks = []
+    for scene in scenes:
+        start = f"{scene.name}: " if several else ""
+        remarks += [start + note for note in scene.notes]
     attrs: dict[str, str | int | float] = {
         "task": "tracking",
         **options,
-        "frames_from": "; ".join(sources[:4] + (["..."] if len(sources) > 4 else [])),
+        "frames_from": "; ".join(sources),
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
@@ -440,12 +443,12 @@ def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict
 
 def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
     """Return ids of targets; with several sequences, the name includes the sequence."""
-    return np.concatenate(
-        [
-            np.array([f"{scene.name}/{i}" for i in part], dtype=str) if scene.name else part
-            for scene, part in zip(scenes, ids, strict=True)
-        ]
-    )
+    named = []
+    for scene, part in zip(scenes, ids, strict=True):
+        if scene.name:
+            part = np.array([f"{scene.name}/{i}" for i in part], dtype=str)
+        named.append(part)
+    return np.concatenate(named)
 
 
 def _together(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -471,10 +474,9 @@ def _of_all(
         notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
     unknown = [scene for scene in scenes if scene.frames_from == "rows"]
     if unknown:
-        some = f" of {len(unknown)} of {len(scenes)} sequences"
         of = ""
         if len(unknown) != len(scenes):
-            of = some
+            of = f" of {len(unknown)} of {len(scenes)} sequences"
         notes.append(
             f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
         )

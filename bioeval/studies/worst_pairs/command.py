@@ -80,18 +80,21 @@ class ListedPairs(MoreOutputs):
         """Return the values of the worst pairs, and of the suspect templates, by name."""
         if self.pairs is None:
             return {}
-        columns = {str(k): (x.dims, x.values.tolist()) for k, x in self.pairs.data_vars.items()}
-        return {
-            table: {name: values for name, (dims, values) in columns.items() if dims == (dim,)}
-            for table, dim in (("worst_pairs", "pair"), ("suspect_templates", "suspect"))
-        }
+        columns: dict[str, dict[str, list[Any]]] = {"worst_pairs": {}, "suspect_templates": {}}
+        for name, variable in self.pairs.data_vars.items():
+            if variable.dims == ("pair",):
+                columns["worst_pairs"][str(name)] = variable.values.tolist()
+            elif variable.dims == ("suspect",):
+                columns["suspect_templates"][str(name)] = variable.values.tolist()
+        return columns
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
-        return {
-            name: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-            for name, table in self._columns().items()
-        }
+        rows = {}
+        for table, columns in self._columns().items():
+            cells = zip(*columns.values(), strict=True)
+            rows[table] = [dict(zip(columns, row, strict=True)) for row in cells]
+        return rows
 
     def tables(self) -> dict[str, Any]:
         """Return the columns of the CSV files of pairs and of suspect templates."""

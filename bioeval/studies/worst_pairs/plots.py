@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -75,11 +76,11 @@ class WorstPairsDisplay(Display):
     def __init__(self, systems: list[System], pairs: int, images: Images):
         self.systems = systems
         most = require_integer("pairs", pairs, low=1)
-        self.pairs = {
-            system.name: {row: _shown(system, row, most, images) for row in _ROWS}
-            for system in systems
-        }
-        if not any(picture for pair in self._every() for picture in pair.pictures):
+        self.pairs: dict[str, dict[str, list[ShownPair]]] = {}
+        for system in systems:
+            rows = {row: _shown(system, row, most, images) for row in _ROWS}
+            self.pairs[system.name] = rows
+        if not any(any(pair.pictures) for pair in self._every()):
             self._why = images.remark() or NO_IMAGES
 
     @classmethod
@@ -101,7 +102,8 @@ class WorstPairsDisplay(Display):
         return cls(pick(data, "worst_pairs"), pairs, source)
 
     def _every(self) -> Iterator[ShownPair]:
-        return (x for rows in self.pairs.values() for row in rows.values() for x in row)
+        for rows in self.pairs.values():
+            yield from chain.from_iterable(rows.values())
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
@@ -111,10 +113,10 @@ class WorstPairsDisplay(Display):
             require_text("name", name)
         own = not isinstance(ax, Axes)
         aspect = self._aspect()
-        longest = max(
-            (len(row) for rows in self.pairs.values() for row in rows.values()), default=1
-        )
-        across = min(max(longest, 1), _ACROSS)
+        longest = 1
+        for rows in self.pairs.values():
+            longest = max(longest, *map(len, rows.values()))
+        across = min(longest, _ACROSS)
         words, lines = self._lines(across)
         wide = 72 * _WIDE - 12
         side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
@@ -151,9 +153,9 @@ class WorstPairsDisplay(Display):
 
     def _aspect(self) -> float:
         """Return the height of most pictures, by their width."""
-        found = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
-        if found:
-            return float(np.clip(np.median(found), 0.4, 2.0))
+        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
+        if ratios:
+            return float(np.clip(np.median(ratios), 0.4, 2.0))
         return 1.0
 
     def _extreme(self, system: str, row: str) -> str:
@@ -190,19 +192,13 @@ class WorstPairsDisplay(Display):
         scores = in_one_precision([pair.score for pair in pairs], 4)
         for i, pair in enumerate(pairs):
             x, top = (i % across) * (2 + _GAP) * side, y + (i // across) * below
-            for k, (label, picture) in enumerate(
-                zip((pair.probe, pair.gallery), pair.pictures, strict=True)
-            ):
-                self._picture(x + k * side, top, (side, high), picture, style)
-                longest = max(int(0.96 * side / (_LETTER * SMALL_SIZE)), 3)
+            longest = max(int(0.96 * side / (_LETTER * SMALL_SIZE)), 3)
+            for k, label in enumerate((pair.probe, pair.gallery)):
+                self._picture(x + k * side, top, (side, high), pair.pictures[k], style)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
-            frame: dict[str, Any] = {
-                "fill": False,
-                "edgecolor": QUIET,
-                "linewidth": 0.6,
-                "clip_on": False,
-            }
-            self.ax_.add_patch(Rectangle((x, top), 2 * side, high, zorder=3, **frame))
+            frame = Rectangle((x, top), 2 * side, high, fill=False, edgecolor=QUIET, linewidth=0.6)
+            frame.set(clip_on=False, zorder=3)
+            self.ax_.add_patch(frame)
             words = scores[i] + ", labels?" * pair.doubtful
             self._word(x + side, top + high + 1.55 * _LINE, words, color=TEXT)
         return y + max(-(-len(pairs) // across), 1) * below
@@ -245,21 +241,24 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
     if column:
         probe, gallery = Images(column).columns(dataset, ("probe", "gallery"))
         names = [[*map(str, of_row[x].values.tolist())] for x in (probe, gallery)]
-    found: dict[Any, ShownPair] = {}
+    shown: dict[Any, ShownPair] = {}
     for i, key in enumerate(_keys(of_row, names)):
-        if len(found) == most:
+        if len(shown) == most:
             break
-        if key in found:
+        if key in shown:
             continue
         one = of_row.isel(pair=i)
-        found[key] = ShownPair(
-            str(one["probe_label"].item()),
-            str(one["gallery_label"].item()),
-            float(one["score"]),
-            (images.find(names[0][i]), images.find(names[1][i])) if column else (None, None),
-            bool(one["label_error"]),
+        pictures: Any = (None, None)
+        if column:
+            pictures = images.find(names[0][i]), images.find(names[1][i])
+        shown[key] = ShownPair(
+            probe=str(one["probe_label"].item()),
+            gallery=str(one["gallery_label"].item()),
+            score=float(one["score"]),
+            pictures=pictures,
+            doubtful=bool(one["label_error"]),
         )
-    return list(found.values())
+    return list(shown.values())
 
 
 def _keys(pairs: xr.Dataset, names: Any) -> list[Any]:

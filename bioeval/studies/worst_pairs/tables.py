@@ -24,6 +24,7 @@ class WorstPairsTable:
         self.pairs = pairs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the tables of both kinds of pairs, then the suspect templates, and remarks."""
         for comparison, title in _TITLES.items():
             of_kind = self.pairs.isel(pair=self.pairs["comparison"].values == comparison)
             yield Text("")
@@ -63,14 +64,17 @@ def _rows(pairs: xr.Dataset, dim: str) -> Iterator[dict[str, Any]]:
 
 
 def _table(pairs: xr.Dataset) -> Table:
+    """Return the pairs, the worst first."""
     table = _listing(("score", "row", "column"), ("probe", "gallery"))
     table.add_column("")
-    for one in _rows(pairs, "pair"):
+    for pair in _rows(pairs, "pair"):
         table.add_row(
-            threshold_text(float(one["score"])),
-            *(str(one[name]) for name in ("row", "column")),
-            *(Text(_template(one, side)) for side in ("probe", "gallery")),
-            Text("labels?" if one["label_error"] else "", "bold yellow"),
+            threshold_text(float(pair["score"])),
+            str(pair["row"]),
+            str(pair["column"]),
+            Text(_template(pair, "probe")),
+            Text(_template(pair, "gallery")),
+            Text("labels?" if pair["label_error"] else "", "bold yellow"),
         )
     return table
 

@@ -61,13 +61,13 @@ class WorstPairs(xr.Dataset):
         are the last columns; suspected templates are in the dataset alone.
         """
         pairs = self.drop_dims("suspect", errors="ignore")
-        found = super(WorstPairs, pairs).to_dataframe(dim_order)
-        if "comparison" not in found:
-            return found
-        place = found.groupby("comparison", sort=False).cumcount() + 1
-        found = found.set_index(["comparison", place.rename("place")])
-        first = [name for name in _COLUMNS if name in found]
-        return found[[*first, *(x for x in found if x not in first)]]
+        frame = super(WorstPairs, pairs).to_dataframe(dim_order)
+        if "comparison" not in frame:
+            return frame
+        place = frame.groupby("comparison", sort=False).cumcount() + 1
+        frame = frame.set_index(["comparison", place.rename("place")])
+        first = [name for name in _COLUMNS if name in frame]
+        return frame[[*first, *(x for x in frame if x not in first)]]
 
 
 class LeastCells:
@@ -140,19 +140,19 @@ def worst_cells(
     return impostor, genuine
 
 
-def _add_impostors(found: LeastCells, block: Block) -> None:
-    second_pass = SecondPass([(-np.inf, found.limit)], places=True)
+def _add_impostors(cells: LeastCells, block: Block) -> None:
+    second_pass = SecondPass([(-np.inf, cells.limit)], places=True)
     second_pass.add(block.values, block.mate_start, block.mate_stop)
     row, position = np.concatenate(second_pass.places).astype(np.int64).T
-    found.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
+    cells.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
 
 
-def _add_genuine(found: LeastCells, block: Block) -> None:
+def _add_genuine(cells: LeastCells, block: Block) -> None:
     row, position = own_cells(block)
     value = -block.values[row, position].astype(np.float64)
-    near = value <= found.limit  # which NaN is not
+    near = value <= cells.limit  # which NaN is not
     row, position, value = row[near], position[near], value[near]
-    found.add(value, block.low + row, _columns(block, row, position))
+    cells.add(value, block.low + row, _columns(block, row, position))
 
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -312,8 +312,8 @@ def worst_pairs(
     variables = {name: (("pair",), x) for name, x in values.items()}
     variables |= {name: (("suspect",), x) for name, x in of_suspects.items()}
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
-    found = build(variables, names, places, attrs)
-    return WorstPairs(found.data_vars, found.coords, found.attrs)
+    dataset = build(variables, names, places, attrs)
+    return WorstPairs(dataset.data_vars, dataset.coords, dataset.attrs)
 
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
@@ -321,8 +321,8 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     codes = codes_of(scores)
     sides = np.sort(np.stack([codes.probe[row], codes.gallery[column]], 1), axis=1)
     pairs, back = np.unique(sides, axis=0, return_inverse=True)
-    found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
-    return found[back.reshape(-1)]
+    wrong = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
+    return wrong[back.reshape(-1)]
 
 
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
