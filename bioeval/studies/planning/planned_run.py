@@ -194,7 +194,7 @@ def plan_run(
         else:
             working += memory.streamed
     hours = _seconds(how, protocol, auc, m * n) / 3600
-    found = {
+    quantities = {
         "comparisons": m * n,
         "genuine_comparisons": genuine,
         "core_hours": hours,
@@ -212,7 +212,7 @@ def plan_run(
         )
     attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
     attrs |= {"dtype": dtype, "bioeval_version": __version__, "warnings": warning}
-    return build({k: float(v) for k, v in found.items()}, PLANNED_RUN, {}, attrs)
+    return build({k: float(v) for k, v in quantities.items()}, PLANNED_RUN, {}, attrs)
 
 
 def _whole(name: str, value: Any, low: int) -> float:

@@ -110,12 +110,12 @@ def of_pilot(
     point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
     tables, shared = _errors(pilot, point["threshold"])
     components = components_of(tables, symmetric=shared)
-    found, value, variance = len(tables), components.rate, None
+    subjects, value, variance = len(tables), components.rate, None
     warnings = [*point["warnings"], *_doubts(tables, components)]
     if measure == "eer":
         z = float(scipy.special.ndtri(0.5 + confidence / 2))
-        value, variance = point["value"], found * (point["width"] / (2 * z)) ** 2
-    return PlanBasis(components, value, found, variance, point["threshold"], warnings)
+        value, variance = point["value"], subjects * (point["width"] / (2 * z)) ** 2
+    return PlanBasis(components, value, subjects, variance, point["threshold"], warnings)
 
 
 def _operating_point(
@@ -163,15 +163,15 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     reader = BlockReader(pilot)
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
-    found = []
+    attempts = []
     for block in reader:
         value, row, position = gather(
             block.values, block.mate_start, block.mate_stop, block.self_position
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        found.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
-    subject, left, right, wrong = np.concatenate(found, axis=1)
+        attempts.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
+    subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []
     for who in np.unique(subject):
         mine = subject == who
@@ -593,15 +593,15 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
         squares.append(weight * (y**2).sum())
         counts.append(weight * there.sum())
         axes = (0,) if symmetric else (0, 1)
-        found = np.array(
+        together = np.array(
             [
                 sum((x.sum(axis=axis) ** 2).sum() - (x**2).sum() for axis in axes)
                 for x in (y, there.astype(float))
             ]
         )
         every = np.array([sums[-1] ** 2 - squares[-1], counts[-1] * (counts[-1] - 1)])
-        shared += found
-        apart += every - found
+        shared += together
+        apart += every - together
     total, second, number = np.array(sums), np.array(squares), np.array(counts)
     rate = total.sum() / number.sum()
     # The product of errors of two different subjects.
@@ -670,11 +670,11 @@ def subjects_for_width(
     known = OF_PILOT * freedom(pilot, kurtosis)
 
     def narrow(n: int) -> bool:
-        found = freedom(n, kurtosis)
+        degrees = freedom(n, kurtosis)
         if math.isinf(known):
-            ratio = scipy.stats.chi2.ppf(assurance, found) / found
+            ratio = scipy.stats.chi2.ppf(assurance, degrees) / degrees
         else:
-            ratio = scipy.stats.f.ppf(assurance, found, known)
+            ratio = scipy.stats.f.ppf(assurance, degrees, known)
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
     low, high = 1, 2

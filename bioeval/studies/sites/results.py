@@ -281,7 +281,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     means = gom_measures(tally, chosen).means
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
     scale = f"{tally.low!r} to {tally.high!r}"
-    found, absent = tally.matches.counts > 0, ~tally.enrolled
+    has_match, absent = tally.matches.counts > 0, ~tally.enrolled
     return _folded(
         tally,
         ("gom", *rules, chosen.ties, scale),
@@ -295,7 +295,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
         (
             int(means["mrep"].counted.sum()),
             int(absent.sum()),
-            int((~found & ~absent).sum()),
+            int((~has_match & ~absent).sum()),
         ),
     )
 
@@ -330,7 +330,7 @@ def _folded(
 def _rows(mean: QueryMean) -> list[np.ndarray]:
     """Return the queries by value, at each threshold where there are any."""
     without = int(mean.counted.sum()) - len(mean.query)
-    found = []
+    rows = []
     if mean.values.ndim > 1:
         columns = mean.values.T
     else:
@@ -338,8 +338,8 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
     for values in columns:
         counts = value_counts(values)
         counts[0] += without
-        found.append(counts)
-    return found
+        rows.append(counts)
+    return rows
 
 
 def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -123,13 +123,13 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
     with guarded(path, expected="a saved tally"):
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
-        found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
+        tasks = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
         beside = {
             name: _unpack(header[name], arrays) if version >= first else None
             for name, first in _BESIDE.items()
         }
-        wrong = _wrong_tasks(found) or _wrong_header(**known)
+        wrong = _wrong_tasks(tasks) or _wrong_header(**known)
         wrong = wrong or _wrong_probes(beside["counted"], tallies)
         wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
         wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
@@ -137,7 +137,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     if version < 6 and beside["counted"] is not None:
         beside["counted"] = beside["counted"].without_samples()
-    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
+    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in tasks.items()}
     return {**known, "parts": parts, **beside}
 
 
@@ -161,9 +161,9 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
     if kind in _CLASSES or offered("saved", kind):
         inner = {
-            f.name: _pack(found, f"{name}.{f.name}", arrays)
+            f.name: _pack(content, f"{name}.{f.name}", arrays)
             for f in fields(value)
-            if not isinstance(found := getattr(value, f.name), dict) or found
+            if not isinstance(content := getattr(value, f.name), dict) or content
         }
         return {"class": kind, **inner}
     if isinstance(value, np.ndarray):
@@ -256,10 +256,10 @@ def _totals(array: np.ndarray) -> list[int]:
 def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
     words = "{} values, {} of them NaN, with the sum {}"
     for name, expected in totals.items():
-        found = _totals(arrays[name])
-        if found != expected:
+        counted = _totals(arrays[name])
+        if counted != expected:
             said = f"its header has {words.format(*expected)}"
-            return f"the array {name!r} has {words.format(*found)}; {said}"
+            return f"the array {name!r} has {words.format(*counted)}; {said}"
     return ""
 
 
