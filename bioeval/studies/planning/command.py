@@ -200,11 +200,11 @@ def workload_command(data: str | None, **options: Any) -> None:
             given["confidence"] = of_scores["confidence"]
         ds = workload(rates, **given)
         ds.attrs["operating_point"] += words
-        every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
-        events = [
-            {"event": e, **rows_over(one)[0], "periods": rows_over(one, "days")}
-            for e, one in every.items()
-        ]
+        events = []
+        for i, name in enumerate(ds["event"].values.tolist()):
+            event = ds.isel(event=i)
+            periods = rows_over(event, "days")
+            events.append({"event": name, **rows_over(event)[0], "periods": periods})
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
         run.finish(ds, document)
 

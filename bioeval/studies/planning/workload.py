@@ -336,15 +336,14 @@ def _variables(
             if not np.isnan(values).any():
                 counted[2:, i, j] = count_limits(people * period, part * values, confidence)
     pairs = point.names == _VERIFICATION or point.size is not None  # of people, of a FAR
-    tested = {
-        f"subjects_rule_of_{rule}": np.array(
-            [
-                _people_tested(rule.attempts_for, float(x), pairs and event == EVENTS[0])
-                for event, x in zip(EVENTS, known[:, 0], strict=True)
-            ]
-        )
-        for rule in (RULE_OF_3, RULE_OF_30)
-    }
+    tested = {}
+    alarms, rejections = known[:, 0].tolist()
+    for rule in (RULE_OF_3, RULE_OF_30):
+        needed = [
+            _people_tested(rule.attempts_for, alarms, pairs),
+            _people_tested(rule.attempts_for, rejections, False),
+        ]
+        tested[f"subjects_rule_of_{rule}"] = np.array(needed)
     event, both = ("event",), ("event", "days")
     expected = (exposed * rate)[:, None] * periods
     trials = people * np.array(periods, dtype=float)
@@ -449,10 +448,10 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
         there = [end in rates for end in ends]
         if any(there) and not all(there):
             raise DataError(f"rates has one of {' and '.join(ends)}; expected both or none")
-        low, high = (rates[x] if all(there) else math.nan for x in ends)
+        low = high = math.nan
         if all(there):
-            low = require_number(ends[0], low, low=0.0, high=rate)
-            high = require_number(ends[1], high, low=rate, high=1.0)
+            low = require_number(ends[0], rates[ends[0]], low=0.0, high=rate)
+            high = require_number(ends[1], rates[ends[1]], low=rate, high=1.0)
         values.append((rate, low, high))
     return _Rates(names, tuple(values), "as given", None)
 
@@ -505,10 +504,10 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
                 f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
-        values = [
-            tuple(_value(ds, f"{x}{iso}{end}", threshold=int(at[0])) for end in _ENDS)
-            for x in ("far", "frr")
-        ]
+        values = []
+        for name in ("far", "frr"):
+            bounds = [_value(ds, f"{name}{iso}{end}", threshold=int(at[0])) for end in _ENDS]
+            values.append(tuple(bounds))
         where = f"threshold {threshold:.6g}"
     else:
         values = _at_target(ds, far_target, iso, open_set)
@@ -525,10 +524,7 @@ def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> list[tuple[float, ...]]:
     """Return the rates at a FAR target, taken as the FAR."""
-    if "far_target" in ds.dims:
-        there = ds["far_target"].values.tolist()
-    else:
-        there = []
+    there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -545,10 +541,10 @@ def _at_target(
     else:
         far = target
     if open_set:
-        passed = 1 - _value(ds, f"dir_at_far{''}", **at)
-        low = 1 - _value(ds, f"dir_at_far{'_high'}", **at)
-        high = 1 - _value(ds, f"dir_at_far{'_low'}", **at)
-        rejected = passed, low, high
+        missed = 1 - _value(ds, "dir_at_far", **at)
+        low = 1 - _value(ds, "dir_at_far_high", **at)
+        high = 1 - _value(ds, "dir_at_far_low", **at)
+        rejected = missed, low, high
     else:
         rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]
     return [(far, math.nan, math.nan), rejected]

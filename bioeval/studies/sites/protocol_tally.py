@@ -358,11 +358,13 @@ class Tally:
 
         A name that is the name of the site, as of a file that is named by it, names no system.
         """
-        both = [next(iter(x.parts.values())).tally.about for x in (self, other)]
-        mine, theirs = ({*x.name.split(" + ")} - {*x.sites, ""} for x in both)
+        about = next(iter(self.parts.values())).tally.about
+        other_about = next(iter(other.parts.values())).tally.about
+        mine = {*about.name.split(" + ")} - {*about.sites, ""}
+        theirs = {*other_about.name.split(" + ")} - {*other_about.sites, ""}
         if mine and theirs and mine != theirs:
             raise MergeError(
-                f"the systems are called {both[0].name!r} and {both[1].name!r}: counts of "
+                f"the systems are called {about.name!r} and {other_about.name!r}: counts of "
                 "different systems cannot be added. If both names mean one system, give "
                 f"{Argument('same_system')}"
             )

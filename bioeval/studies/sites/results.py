@@ -99,9 +99,8 @@ def folded_verification(
             ("auc", (), auc),
             ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
         ):
-            variables[f"{name}_at_least"], variables[f"{name}_at_most"] = (
-                (dims, end) for end in ends
-            )
+            variables[f"{name}_at_least"] = (dims, ends[0])
+            variables[f"{name}_at_most"] = (dims, ends[1])
     warnings = _warnings(tally)
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
@@ -308,7 +307,9 @@ def _folded(
     ranked: tuple[np.ndarray, np.ndarray],
     numbers: tuple[int, int, int],
 ) -> FoldedQueries:
-    rows = [row for mean in means.values() for row in _rows(mean)]
+    rows = []
+    for mean in means.values():
+        rows += _rows(mean)
     values = np.array(rows).reshape(len(rows), -1)
     ranks, first = ranked
     queries, open_queries, skipped = numbers
