@@ -88,7 +88,7 @@ class Disclosures:
         text += ["", "It holds no template and no name. It discloses:"]
         for line in contents.disclosed():
             text += wrapped(f"  - {line}", width, hang=4)
-        return "\n".join(text)
+        return "\n".join([*text, ""])
 
 
 @click.command("best-mates", cls=Command)

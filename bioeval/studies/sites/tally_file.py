@@ -230,6 +230,7 @@ def _wrong_part(part: Any) -> str:
     if part is None:
         return ""
     right = type(part) is GalleryPart and _as_annotated(part, "str", "tuple[str, ...]")
+    right = right and isinstance(part.covered, tuple) and isinstance(part.missing, tuple)
     if right and part.covered:
         return ""
     return "the part of the gallery is damaged"
