@@ -433,8 +433,8 @@ class LiveState:
 
     def __init__(self, parts: list[PageItem]):
         self.parts = []
-        for i, part in enumerate(parts):
-            live = LivePart.of(i, part)
+        for i, item in enumerate(parts):
+            live = LivePart.of(i, item)
             if live is not None:
                 self.parts.append(live)
         moved = [part for part in self.parts if len(part.thresholds)]
