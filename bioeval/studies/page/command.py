@@ -88,16 +88,16 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
         from bioeval.views import in_terms
 
-        found: dict[str, Any] = {}
+        results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
         called_by = _names(data, names)
         read = {}
         readings = [run.reading_of(file) for file in data]
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
-                found[called] = _saved(file)
+                results_of[called] = _saved(file)
             else:
-                read[called] = found[called] = run.read(file, called, reading=reading)
+                read[called] = results_of[called] = run.read(file, called, reading=reading)
                 require_images(read[called], images)
         place = run.place(*read.values())
         for one in more:
@@ -116,21 +116,21 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                     results = results.assign(nodes)
                 for one in more:
                     rows |= one.rows(read[called], target)
-                found[called] = results
-            found[called] = in_terms(found[called], terms)
+                results_of[called] = results
+            results_of[called] = in_terms(results_of[called], terms)
         compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
-            target = _target(found)
+            target = _target(results_of)
             for one in more:
-                compared |= one.of_all(read, found, target)
+                compared |= one.of_all(read, results_of, target)
         said = []
         if len(data) > 1:
             for one in more:
                 for called, text in one.apart(read).items():
-                    for node in found[called].leaves:
+                    for node in results_of[called].leaves:
                         node.attrs[NOT_SHARED] = text
-            said = [x["text"] for x in doubts_of_systems(parts_of(found))]
-        shown = {**found, **compared, **rows}
+            said = [x["text"] for x in doubts_of_systems(parts_of(results_of))]
+        shown = {**results_of, **compared, **rows}
         run.output.write_page(
             shown, data, run.stages, title=title, images=images, image_folder=folder
         )

@@ -61,7 +61,7 @@ from bioeval.studies.page.tables import (
     study_tables,
     target_table,
 )
-from bioeval.studies.page.words import Bounded, Number, table_of
+from bioeval.studies.page.words import Bounded, Number, PageTable, table_of
 from bioeval.views import Images, Thumbnail, term_translator
 from bioeval.views.tables import (
     about as about_contents,
@@ -88,11 +88,11 @@ class PageSources:
     @classmethod
     def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
         """Read files to compute their digests."""
-        found = [
+        listed = [
             (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
         ]
         moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
-        return cls(found, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
+        return cls(listed, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
 
     @property
     def versions(self) -> str:
@@ -103,7 +103,7 @@ class PageSources:
 
 def digest(file: str | os.PathLike[str]) -> str:
     """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
-    found = xxhash.xxh3_128()
+    hashed = xxhash.xxh3_128()
     path = Path(file)
     if path.is_dir():
         inner = sorted(p for p in path.rglob("*") if p.is_file())
@@ -111,11 +111,11 @@ def digest(file: str | os.PathLike[str]) -> str:
         inner = [path]
     for one in inner:
         if path.is_dir():
-            found.update(one.relative_to(path).as_posix().encode())
+            hashed.update(one.relative_to(path).as_posix().encode())
         with open(one, "rb") as stream:
             while piece := stream.read(_PIECE):
-                found.update(piece)
-    return found.hexdigest()
+                hashed.update(piece)
+    return hashed.hexdigest()
 
 
 def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
@@ -127,8 +127,8 @@ def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
         return results, []
     others, rows = {}, []
     for key, one in results.items():
-        rest, found = apart(one, images)
-        rows += found
+        rest, told_of_it = apart(one, images)
+        rows += told_of_it
         if rest is not None or one is None:
             others[key] = rest
     return (others if others or not rows else None), rows
@@ -234,22 +234,25 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
     """Return the rates beside the picture of one system, with their colours."""
     if drawing.several or state.leader is None:
         return []
-    found = next((x for x in state.rows() if x[0] is state.leader), None)
-    if found is None or not {"far", "frr"} <= set(state.leader.columns):
+    live = state.leader
+    rows = {part.number: row for part, _, row in state.rows()}
+    if live.number not in rows or not {"far", "frr"} <= set(live.columns):
         return []
-    live, _, row = found
-    say = term_translator(live.part.dataset)
+    row, say = rows[live.number], term_translator(live.part.dataset)
     return [
-        (say(name.upper()), hue, rate_of(live, name, row, strong=True))
-        for name, hue in (("far", IMPOSTOR), ("frr", GENUINE))
+        (say("FAR"), IMPOSTOR, rate_of(live, "far", row, strong=True)),
+        (say("FRR"), GENUINE, rate_of(live, "frr", row, strong=True)),
     ]
 
 
 def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
     """Return the data for the script of the page, as JSON that cannot end its element."""
-    movers = [mover for figure in figures for mover in figure.movers]
+    movers = []
+    for figure in figures:
+        movers += figure.movers
     for mover in movers:
-        mover.pop("xs", None), mover.pop("ys", None)
+        mover.pop("xs", None)
+        mover.pop("ys", None)
     anchors = {"\n".join(group): live.number for group, live in state.anchors.items()}
     given = {
         "parts": {str(live.number): live.payload(store) for live in state.parts},
@@ -280,15 +283,14 @@ def _task(
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     section = ScalarSection(own, any(part.label for part in own))
+    made: list[PageTable | None] = []
     if rows:
-        made = [live_table(rows, section.several, state)]
-    else:
-        made = []
+        made.append(live_table(rows, section.several, state))
     made += study_tables(section)
-    tables = (target_table, frr_target_table, rank_table, mean_table)
-    made += [make(section) for make in tables]
-    made += [*scalar_tables(section), cost_table(section)]
-    made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
+    made += [target_table(section), frr_target_table(section), rank_table(section)]
+    made += [mean_table(section), *scalar_tables(section), cost_table(section)]
+    for part in own:
+        made += other_tables(part, len(drawing.hues), images)
     return {
         "name": name,
         "id": f"task-{name.replace('/', '-')}",
@@ -340,14 +342,14 @@ def _place(figure: PageFigure, file: str, rows: list, rank: int) -> None:
 
 def _all_details(parts: list[PageItem]) -> list[str]:
     """Return the options of the parts of a section, each with those it is of where they differ."""
-    found: dict[str, list[PageItem]] = {}
+    by_details: dict[str, list[PageItem]] = {}
     for part in parts:
         if text := _details(part):
-            found.setdefault(text, []).append(part)
-    if len(found) <= 1:
-        return [*found]
+            by_details.setdefault(text, []).append(part)
+    if len(by_details) <= 1:
+        return [*by_details]
     said = []
-    for text, own in found.items():
+    for text, own in by_details.items():
         same = {part.task for part in own}
         every = [part for part in parts if part.task in same]
         label = own[0].label.rpartition(", ")[2]
@@ -360,10 +362,10 @@ def _all_details(parts: list[PageItem]) -> list[str]:
 def _details(part: PageItem) -> str:
     """Return the options of a task, and its independent attempts, in words."""
     try:
-        found = terminal_section(part.dataset, part.task)
+        told = terminal_section(part.dataset, part.task)
     except (KeyError, ValueError, TypeError):  # of other results the tables say it
         return ""
-    return "; ".join(filter(None, [found.details, *found.notes]))
+    return "; ".join(filter(None, [told.details, *told.notes]))
 
 
 def _control(state: LiveState) -> dict[str, Any] | None:
@@ -389,34 +391,38 @@ def _control(state: LiveState) -> dict[str, Any] | None:
 
 def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return in words the data of the systems: common facts first, then each system's."""
-    found: dict[str, dict[str, Any]] = {}
+    by_system: dict[str, dict[str, Any]] = {}
     for part in parts:
         if part.task != "comparison" or len(parts) == 1:  # which is of the data of its systems
-            found.setdefault(part.system, {})[part.task] = part.dataset
-    lines = {
-        name: {k: v for k, v in about_contents(tasks) if k != "System"}
-        for name, tasks in found.items()
-    }
+            by_system.setdefault(part.system, {})[part.task] = part.dataset
+    lines = {}
+    for name, tasks in by_system.items():
+        lines[name] = dict(about_contents(tasks))
+        lines[name].pop("System", None)
     if not lines:
         return []
     first, *others = lines.values()
-    shared = {k: v for k, v in first.items() if all(one.get(k) == v for one in others)}
-    said = [{"system": "", "lines": list(shared.items())}]
-    for name, own in lines.items():
-        if apart := [(k, v) for k, v in own.items() if k not in shared]:
+    shared = dict(first)
+    for facts in others:
+        shared = {k: v for k, v in shared.items() if facts.get(k) == v}
+    said = []
+    if shared:
+        said.append({"system": "", "lines": list(shared.items())})
+    for name, facts in lines.items():
+        if apart := [(k, v) for k, v in facts.items() if k not in shared]:
             said.append({"system": name if len(lines) > 1 else "", "lines": apart})
-    return [one for one in said if one["lines"]]
+    return said
 
 
 def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings with the results they are about, doubts about whole results first."""
     by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
-    found = []
+    listed = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
         for text, paths in groups.items():
             said = with_joined_targets(term_translator(by_path[paths[0]])(str(_plain(text))))
-            found.append({"text": said, "of": _warned(paths, parts), "serious": serious})
-    return found
+            listed.append({"text": said, "of": _warned(paths, parts), "serious": serious})
+    return listed
 
 
 def _warned(paths: list[str], parts: list[PageItem]) -> str:
@@ -465,17 +471,17 @@ def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] |
 def _seed(part: PageItem) -> str:
     """Return the seed of the draws of a result: of its folds, or its intervals."""
     attrs = part.dataset.attrs
-    found = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
+    in_splitter = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
     if "random_state" in attrs:
         return str(attrs["random_state"])
-    if found:
-        return found[1]
+    if in_splitter:
+        return in_splitter[1]
     return ""
 
 
 def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:
-    found = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
-    return [(system, text) for system, text in found.items() if text]
+    fingerprints = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
+    return [(system, text) for system, text in fingerprints.items() if text]
 
 
 # ------------------------------------------------------------------------- the files beside

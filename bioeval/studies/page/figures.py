@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -75,14 +75,14 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """The places of the ticks and their labels."""
         at = [x for x in self._ticks() if self.low <= x <= self.high]
-        found: list[tuple[float, str]] = []
+        ticks: list[tuple[float, str]] = []
         for place, value in zip(self.place(np.array(at)).tolist(), at, strict=True):
-            label, before = self._label(value), found[-1][1] if found else ""
+            label, before = self._label(value), ticks[-1][1] if ticks else ""
             both = len(label) + len(before)
             room = 3.4 * both + 7 if abs(self.end - self.start) > _TALL else 14
-            if not found or abs(place - found[-1][0]) >= room:
-                found.append((round(place, 1), label))
-        return found
+            if not ticks or abs(place - ticks[-1][0]) >= room:
+                ticks.append((round(place, 1), label))
+        return ticks
 
     def _ticks(self) -> list[float]:
         if self.scale == "log":
@@ -277,13 +277,16 @@ class PageFigure:
         )
 
     def limits(
-        self, hue: int, x: np.ndarray, ends: Iterable[np.ndarray], inside: np.ndarray | None
+        self,
+        hue: int,
+        x: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        inside: np.ndarray | None,
     ) -> None:
         """Add confidence limits; those that are not `inside` a simultaneous band, dashed."""
-        low, high = ends
-        if inside is None:
-            starts = [0]
-        else:
+        starts = [0]
+        if inside is not None:
             starts = [0, *np.flatnonzero(np.diff(inside)) + 1]
         for first, last in pairwise([*starts, len(x)]):
             part = slice(first, last + 1)  # up to the next part
@@ -306,9 +309,10 @@ class PageFigure:
 
     def mark(self, hue: int, x: float, y: float, text: str) -> None:
         """Mark an operating point."""
-        at = [round(float(a.place(np.array(v))), 1) for a, v in ((self.x, x), (self.y, y))]
-        if np.isfinite(at).all():
-            self.marks.append({"x": at[0], "y": at[1], "hue": hue % 7, "text": text})
+        px = round(float(self.x.place(np.array(x))), 1)
+        py = round(float(self.y.place(np.array(y))), 1)
+        if math.isfinite(px) and math.isfinite(py):
+            self.marks.append({"x": px, "y": py, "hue": hue % 7, "text": text})
 
 
 # Letters of a name in a key, at most: what is between its ends is left out.
@@ -345,29 +349,38 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
 
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
-    found: list[PageFigure] = []
+    figures: list[PageFigure] = []
     rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
     tasks = dict.fromkeys(p.part.task for p in rates)
-    together = [[p for p in rates if p.part.task == task] for task in tasks]
-    for same in together if drawing.several else [rates] if rates else []:
-        found += [_roc(same, drawing), _det(same, drawing)]
+    together = []
+    for task in tasks:
+        together.append([p for p in rates if p.part.task == task])
+    if drawing.several:
+        on_one_axis = together
+    else:
+        on_one_axis = [rates] if rates else []
+    for same in on_one_axis:
+        figures += [_roc(same, drawing), _det(same, drawing)]
     for same in together:
         for units in dict.fromkeys(p.part.units for p in same):
-            found.append(_error_rates([p for p in same if p.part.units == units], drawing))
-    found += [fig for p in rates if (fig := _histogram(p, drawing)) is not None]
+            figures.append(_error_rates([p for p in same if p.part.units == units], drawing))
+    for live in rates:
+        histogram = _histogram(live, drawing)
+        if histogram is not None:
+            figures.append(histogram)
     if directed := [p for p in parts if "dir" in p.ranked and "far" in p.columns]:
-        found.append(_dir_far(directed, drawing))
+        figures.append(_dir_far(directed, drawing))
     if ranked := [p for p in parts if {"cms", "cmc"} & set(p.by_rank)]:
-        found.append(_cmc(ranked, drawing))
+        figures.append(_cmc(ranked, drawing))
     if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
-        found.append(_gom(opened, drawing))
-    for fig in found:
+        figures.append(_gom(opened, drawing))
+    for fig in figures:
         kinds = {curve["kind"] for curve in fig.curves}
         if kinds & {"band", "band apart"} and fig.plot in _BOUNDED:
             at_once = any(live.part.dataset.attrs.get("band") == "simultaneous" for live in parts)
             said = [fig.note, _TOGETHER if at_once else "", _BAND]
             fig.note = " ".join(filter(None, said))
-    return [fig for fig in found if fig.curves]
+    return [fig for fig in figures if fig.curves]
 
 
 def _floor(parts: list[LivePart], name: str) -> float:
@@ -392,9 +405,12 @@ def _limits(
 ) -> None:
     """Add the confidence limits of a rate, if it has any, over the rows that are shown."""
     if {f"{name}_low", f"{name}_high"} <= set(rates):
-        ends = (fig.y.place(rates[f"{name}{end}"])[shown] for end in ("_low", "_high"))
+        low = fig.y.place(rates[f"{name}_low"])[shown]
+        high = fig.y.place(rates[f"{name}_high"])[shown]
         inside = rates.get(f"{name}_in_band")
-        fig.limits(hue, x[shown], ends, None if inside is None else inside[shown] == 1)
+        if inside is not None:
+            inside = inside[shown] == 1
+        fig.limits(hue, x[shown], low, high, inside)
 
 
 def _moves(
@@ -452,8 +468,9 @@ def _det(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     for live in parts:
         ds = live.part.dataset
         if "far_at_eer" in ds and "eer" in ds:
-            at = float(ds["far_at_eer"]), float(ds["frr_at_eer"])
-            fig.mark(drawing.hue(live), *at, f"EER of {live.part.system}")
+            far = float(ds["far_at_eer"])
+            frr = float(ds["frr_at_eer"])
+            fig.mark(drawing.hue(live), far, frr, f"EER of {live.part.system}")
     return fig
 
 
@@ -503,16 +520,10 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
             colour, dash = (hue, i) if drawing.several else (_COLOURS[name], i)
             py = y.place(live.columns[name])
             _limits(fig, live.columns, name, colour, px, shown)
+            label = _says(parts, name.upper())
             if drawing.several:
-                words = [drawing.name(live)]
-            else:
-                words = []
-            fig.draw(
-                " ".join([*words, _says(parts, name.upper())]),
-                colour,
-                dash,
-                *steps_after(px[shown], py[shown]),
-            )
+                label = f"{drawing.name(live)} {label}"
+            fig.draw(label, colour, dash, *steps_after(px[shown], py[shown]))
             _moves(fig, live, colour, drawing, px, py)
     _line_at_threshold(fig, parts, drawing)
     return fig
@@ -537,20 +548,20 @@ def _line_at_threshold(fig: PageFigure, parts: list[LivePart], drawing: Drawing)
 
 def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     """Return the counts of each class between thresholds of the dataset, as histograms."""
-    found = histograms_between(live.part.dataset)
-    if len(found) < 2:
+    histograms = histograms_between(live.part.dataset)
+    if len(histograms) < 2:
         return None
-    at = next(iter(found.values())).edges
+    at = next(iter(histograms.values())).edges
     x = _score_axis([live], float(at[0]), float(at[-1]))
-    top = max(float(each.density.max()) for each in found.values()) or 1.0
+    top = max(float(each.density.max()) for each in histograms.values()) or 1.0
     y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
     who = ""
     if drawing.several:
         who = f" ({live.part.system})"
-    said = ", ".join([*found][:-1]) + f" and {[*found][-1]}"
+    said = ", ".join([*histograms][:-1]) + f" and {[*histograms][-1]}"
     title = f"{said.capitalize()} scores{who}: {live.part.words}"
     fig = PageFigure("histogram", title, x, y)
-    for i, (name, each) in enumerate(found.items()):
+    for i, (name, each) in enumerate(histograms.items()):
         px = np.repeat(x.place(at), 2)[1:-1]
         py = np.repeat(y.place(each.density), 2)
         base = y.place(np.zeros(1))
@@ -559,7 +570,7 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
             {"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z", "kind": "band"}
         )
         fig.draw(name.capitalize(), i, i, *closed)
-    counts = {name: each.counts.tolist() for name, each in found.items()}
+    counts = {name: each.counts.tolist() for name, each in histograms.items()}
     fig.table = {"from": at[:-1].tolist(), "to": at[1:].tolist(), **counts}
     _line_at_threshold(fig, [live], drawing)
     return fig
@@ -583,11 +594,9 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
             at_rank = {key: values[:, rank - 1] for key, values in live.ranked.items()}
             if rank == 1:
                 _limits(fig, at_rank, "dir", hue, px, order)
-            if drawing.several:
-                place = (hue, hue)
-            else:
-                place = (i, i)
-            fig.draw(name, *place, *steps_after(px[order], y.place(at_rank["dir"])[order]))
+            colour = hue if drawing.several else i
+            corners = steps_after(px[order], y.place(at_rank["dir"])[order])
+            fig.draw(name, colour, colour, *corners)
         _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
     return fig
 
@@ -634,10 +643,8 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
             colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
             px, py = x.place(live.thresholds), fig.y.place(live.columns[name])
             if drawing.several:
-                words = [drawing.name(live)]
-            else:
-                words = []
-            fig.draw(" ".join([*words, word]), colour, dash, px, py)
+                word = f"{drawing.name(live)} {word}"
+            fig.draw(word, colour, dash, px, py)
             _moves(fig, live, colour, drawing, px, py)
     return fig
 

@@ -85,11 +85,11 @@ class PageItem:
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    found = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
-    if not found:
+    parts = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
+    if not parts:
         raise DataError("the results hold no dataset; expected the result of a function of bioeval")
     seen: set[tuple[str, str]] = set()
-    for part in found:
+    for part in parts:
         key = part.system, part.task
         if key in seen:
             raise DataError(
@@ -98,7 +98,7 @@ def parts_of(results: Any, name: str = "") -> list[PageItem]:
             )
         seen.add(key)
     place = {task: i for i, task in enumerate(TASKS)}
-    return sorted(found, key=lambda part: place.get(part.task.partition("/")[0], len(place)))
+    return sorted(parts, key=lambda part: place.get(part.task.partition("/")[0], len(place)))
 
 
 def _found(results: Any, name: str) -> Iterator[PageItem]:
@@ -180,18 +180,13 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
     """Return parts with their labels within a section: system, templates."""
     several = len(systems_of(parts)) > 1
     both = {part.task for part in parts} >= set(BOTH)
-    found = []
+    with_labels = []
     for part in parts:
-        if several:
-            said = [part.system]
-        else:
-            said = []
+        said = [part.system] if several else []
         if both and part.task in BOTH:
-            said += [f"{part.task.partition('/')[2]}-template"]
-        else:
-            said += []
-        found.append(replace(part, label=", ".join(said)))
-    return found
+            said.append(f"{part.task.partition('/')[2]}-template")
+        with_labels.append(replace(part, label=", ".join(said)))
+    return with_labels
 
 
 def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
@@ -304,22 +299,22 @@ class LivePart:
         """
         if part.task == "extrapolated_far":
             return None
-        found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        variables: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
             if values.dtype.kind in "iufb":
-                found.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
+                variables.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
         coordinate = part.dataset.coords.get("threshold")
         over = coordinate is not None and coordinate.dims == ("threshold",)
         over = over and bool(np.isfinite(part.dataset["threshold"].values).any())
         if over:
-            columns = found.get(("threshold",), {})
+            columns = variables.get(("threshold",), {})
         else:
             columns = {}
         if columns and coordinate is not None:
             thresholds = coordinate.values
         else:
             thresholds = np.empty(0)
-        if not columns and not found.get(("rank",)):
+        if not columns and not variables.get(("rank",)):
             return None
         if "rank" in part.dataset.coords:
             ranks = part.dataset["rank"].values.tolist()
@@ -327,7 +322,7 @@ class LivePart:
             ranks = []
         whole = ranks == list(range(1, len(ranks) + 1))
         if over and whole:
-            ranked = found.get(("threshold", "rank"), {})
+            ranked = variables.get(("threshold", "rank"), {})
         else:
             ranked = {}
         return cls(
@@ -336,7 +331,7 @@ class LivePart:
             np.asarray(thresholds, dtype=float),
             columns,
             {name: values[:, :MOST_RANKS] for name, values in ranked.items()},
-            found.get(("rank",), {}) if whole else {},
+            variables.get(("rank",), {}) if whole else {},
             len(ranks) if whole else 0,
         )
 
@@ -351,11 +346,9 @@ class LivePart:
         last = 0
         if self.part.accepts_larger:
             last = len(self.thresholds) - 1
-        rejected = all(
-            name in self.columns and self.columns[name][last] == value
-            for name, value in (("far", 0), ("frr", 1))
-        )
-        if rejected:
+        if not {"far", "frr"} <= set(self.columns):
+            return -1
+        if self.columns["far"][last] == 0 and self.columns["frr"][last] == 1:
             return last
         return -1
 
@@ -439,8 +432,11 @@ class LiveState:
     """The live parts of a page, and their rows when the page opens."""
 
     def __init__(self, parts: list[PageItem]):
-        found = (LivePart.of(i, part) for i, part in enumerate(parts))
-        self.parts = [part for part in found if part is not None]
+        self.parts = []
+        for i, item in enumerate(parts):
+            live = LivePart.of(i, item)
+            if live is not None:
+                self.parts.append(live)
         moved = [part for part in self.parts if len(part.thresholds)]
         first = [part for part in moved if moved and part.part.system == moved[0].part.system]
         self.leader = next(
@@ -498,19 +494,19 @@ class LiveState:
             far = np.nan
         if self.chosen.target is not None:
             far = self.chosen.target
-        found = {}
+        thresholds = {}
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
-                found[group] = at
+                thresholds[group] = at
             elif "far" in anchor.columns:
                 own = anchor.row_at_far(float(far))
                 if own >= 0:
-                    found[group] = float(anchor.thresholds[own])
+                    thresholds[group] = float(anchor.thresholds[own])
                 else:
-                    found[group] = np.nan
+                    thresholds[group] = np.nan
             else:
-                found[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
-        return found
+                thresholds[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
+        return thresholds
 
     def rows(self) -> Iterator[tuple[LivePart, float, int]]:
         """Return each part with its row when the page opens, and the threshold of the row."""
@@ -579,9 +575,7 @@ def _row_of(leader: LivePart, threshold: float) -> float:
     """Return the threshold of the row that applies at a threshold, if finite."""
     row = leader.row(threshold)
     if row >= 0:
-        found = float(leader.thresholds[row])
-    else:
-        found = threshold
-    if np.isfinite(found):
-        return found
+        of_row = float(leader.thresholds[row])
+        if np.isfinite(of_row):
+            return of_row
     return threshold

@@ -45,10 +45,10 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
     systems = systems_of(parts)
     if not systems:  # explained rows alone
         return Headline([])
-    by_system = {
-        system: [(i, part) for i, part in enumerate(parts) if part.system == system]
-        for system in systems[:MOST]
-    }
+    by_system: dict[str, list[tuple[int, PageItem]]] = {system: [] for system in systems[:MOST]}
+    for i, part in enumerate(parts):
+        if part.system in by_system:
+            by_system[part.system].append((i, part))
     at = {live.number: (live, threshold, row) for live, threshold, row in state.rows()}
     if len(systems) == 1:
         own = next(iter(by_system.values()))
@@ -73,7 +73,11 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
 def _in_terms(own: list[tuple[int, PageItem]], sentences: list[Sentence]) -> list[Sentence]:
     """Return sentences in the terms of a system."""
     translate = term_translator(own[0][1].dataset)
-    return [[translate(x) if isinstance(x, str) else x for x in sentence] for sentence in sentences]
+
+    def in_terms(sentence: Sentence) -> Sentence:
+        return [translate(x) if isinstance(x, str) else x for x in sentence]
+
+    return [*map(in_terms, sentences)]
 
 
 def _moving(own: list[tuple[int, PageItem]], at: dict) -> tuple[LivePart | None, float, int]:
@@ -134,8 +138,11 @@ def _rates(live: LivePart, threshold: float, row: int) -> Sentence:
 
 def _bracketed(*lists: list[Any]) -> list[Any]:
     """Return lists in brackets, with semicolons between them; empty lists are left out."""
-    given = [part for part in lists if part]
-    inside = [x for i, part in enumerate(given) for x in ([*(["; "] if i else []), *part])]
+    inside: list[Any] = []
+    for part in lists:
+        if inside and part:
+            inside.append("; ")
+        inside += part
     if inside:
         return [" (", *inside, ")"]
     return []
@@ -210,9 +217,6 @@ def _score(value: float, part: PageItem) -> Text:
     return Text(text, digits=words.digits(value))
 
 
-_DIVIDED = {"repeat": "division", "fold": "fold"}
-
-
 def _is_study(part: PageItem) -> bool:
     return "far_mean" in part.dataset and "frr_mean" in part.dataset
 
@@ -227,8 +231,8 @@ def _on_new_people(study: PageItem | None) -> Sentence:
         ]
     ds = study.dataset
     rule = str(ds.attrs.get("threshold_rule_in_words", "this rule"))
-    repeats, folds = (counted(ds.sizes.get(x, 1), f"{y}s") for x, y in _DIVIDED.items())
-    folds = f"{repeats} into {folds}"
+    repeats = counted(ds.sizes.get("repeat", 1), "divisions")
+    folds = f"{repeats} into {counted(ds.sizes.get('fold', 1), 'folds')}"
     if study.task.startswith("folds/"):  # of which a page may have several
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
     begin = "On new people, "
@@ -265,8 +269,8 @@ _CLEARLY = 1.1
 def _missed(study: PageItem, rate: str) -> Text | None:
     """Say that the target of FAR or FRR was not kept on new people."""
     ds = study.dataset
-    target, said, found = *_target_of(study, rate), float(ds[f"{rate}_mean"])
-    if target is None or not found > target:
+    target, said = _target_of(study, rate)
+    if target is None or not float(ds[f"{rate}_mean"]) > target:
         return None
     if float(ds[f"{rate}_low"]) <= target:
         return Text(f"{said}, but the interval contains it", warns=False)
@@ -283,14 +287,10 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     if name == rate and value:
         said = f"more than the {per_cent(float(value))} that the threshold was chosen for"
         return float(value), said
-    chosen = [
-        value_of(ds, each)
-        for each in (
-            ("optimistic_far", "optimistic_frr")
-            if "optimistic_far" in ds
-            else ("train_far_mean", "train_frr_mean")
-        )
-    ]
+    names = ("train_far_mean", "train_frr_mean")
+    if "optimistic_far" in ds:
+        names = ("optimistic_far", "optimistic_frr")
+    chosen = [value_of(ds, x) for x in names]
     if name != "eer" or None in chosen:
         return None, ""
     eer = float(np.mean(np.array(chosen, dtype=float)))
@@ -301,8 +301,8 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
 
 def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
     """Return the interval of a mean over folds, with its decimals; None without one."""
-    low = value_of(study.dataset, f"{name}{'_low'}")
-    high = value_of(study.dataset, f"{name}{'_high'}")
+    low = value_of(study.dataset, f"{name}_low")
+    high = value_of(study.dataset, f"{name}_high")
     if low is None or high is None or np.isnan([low, high]).any():
         return None
     decimals = _fine(float(study.dataset[f"{name}_mean"]))
@@ -316,7 +316,8 @@ def _between(study: PageItem, name: str) -> list[Any]:
     ends = _interval(study, name)
     if ends is None:
         return []
-    return [*(" (", _level(study, " over folds"), ends[0], " to ", ends[1], ")")]
+    low, high = ends
+    return [" (", _level(study, " over folds"), low, " to ", high, ")"]
 
 
 def _ranks(live: LivePart, rank: int) -> Sentence:
@@ -347,15 +348,15 @@ def _ranked(by_system: dict[str, list], at: dict) -> list[tuple[LivePart, float,
     Nothing unless all are of one task, with rates at thresholds.
     """
     moving = [_moving(own, at) for own in by_system.values()]
-    found = [(live, t, row) for live, t, row in moving if live is not None and _has_rates(live)]
-    if len(found) < len(moving) or len({live.part.task for live, *_ in found}) > 1:
+    rated = [(live, t, row) for live, t, row in moving if live is not None and _has_rates(live)]
+    if len(rated) < len(moving) or len({live.part.task for live, *_ in rated}) > 1:
         return []
 
     def frr(one: tuple[LivePart, float, int]) -> float:
         live, _, row = one
         return float(np.nan_to_num(live.value("frr", row, 1), nan=np.inf))
 
-    return sorted(found, key=frr)
+    return sorted(rated, key=frr)
 
 
 def _table(
@@ -376,8 +377,8 @@ def _table(
         far = rate_of(live, "far", row, strong=True)
         bounds: list[Any] = [frr, far]
         if "frr_low" in live.columns:
-            ends = [rate_of(live, "frr", row, x, unit=x == "_high") for x in ("_low", "_high")]
-            bounds[0] = Bounded(frr, ends[0], ends[1])
+            low = rate_of(live, "frr", row, "_low", unit=False)
+            bounds[0] = Bounded(frr, low, rate_of(live, "frr", row, "_high"))
         used = Text(words.threshold(threshold, live.part.kind), used=live.number, right=True)
         cells: list[Any] = [Text(part.system, swatch=True), *bounds, used, _eer(part)]
         if studies:
@@ -391,17 +392,20 @@ def _table(
         f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
         "the order of FRR there."
     )
-    shown = ("far", "frr") if studies else ()
-    missed = {
-        rate: {name: found for name, study in studies.items() if (found := _missed(study, rate))}
-        for rate in shown
-    }
-    if any(found.warns for of_rate in missed.values() for found in of_rate.values()):
+    near: dict[str, list[str]] = {"far": [], "frr": []}  # the systems whose interval keeps it
+    warned = False
+    for rate, systems in near.items():
+        for name, study in studies.items():
+            if missed := _missed(study, rate):
+                warned |= missed.warns
+                if not missed.warns:
+                    systems.append(name)
+    if warned:
         note += " \u2717: more on new people than the threshold was chosen for."
-    for rate, of_rate in missed.items():
-        if near := ", ".join(name for name, found in of_rate.items() if not found.warns):
-            note += translate(f" {rate.upper()} on new people ({near}) is above the target, but ")
-            note += "the interval contains it."
+    for rate, systems in near.items():
+        if systems:
+            said = f" {rate.upper()} on new people ({', '.join(systems)}) is above the target, but "
+            note += translate(said) + "the interval contains it."
     if any("frr_low" in live.columns for live, *_ in ranked):
         note += translate(" The interval of FRR keeps the threshold fixed.")
     if studies:
@@ -411,10 +415,10 @@ def _table(
 
 def _rank_table(by_system: dict[str, list], at: dict, rank: int) -> PageTable | None:
     """Return systems that have rates over ranks alone, the one with the largest mAP first."""
-    found = [_moving(own, at)[0] for own in by_system.values()]
-    lives = [live for live in found if live is not None]
+    moving = [_moving(own, at)[0] for own in by_system.values()]
+    lives = [live for live in moving if live is not None]
     name = next((x for x in ("cms", "cmc") if all(x in live.by_rank for live in lives)), "")
-    if len(lives) < len(found) or not name or len({live.part.task for live in lives}) > 1:
+    if len(lives) < len(moving) or not name or len({live.part.task for live in lives}) > 1:
         return None
     first = ""
     if all("mean_ap" in live.part.dataset for live in lives):
@@ -445,9 +449,9 @@ def _at_rank(live: LivePart, name: str, rank: int) -> Bounded:
     total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
 
     def value(end: str = "", **how: Any) -> Number:
-        found = live.value(f"{name}{end}", -1, rank)
+        rate = live.value(f"{name}{end}", -1, rank)
         decimals = decimals_for(total)
-        return Number(live.part, f"{name}{end}", found, "percent", decimals, live=True, **how)
+        return Number(live.part, f"{name}{end}", rate, "percent", decimals, live=True, **how)
 
     if f"{name}_low" not in live.by_rank:
         return Bounded(value(strong=True))
@@ -534,8 +538,8 @@ def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
         name = wanted
     else:
         name = measures[0]
-    found = part.dataset.isel(measure=measures.index(name))
-    return found, name.replace("<=", "at most")
+    at_measure = part.dataset.isel(measure=measures.index(name))
+    return at_measure, name.replace("<=", "at most")
 
 
 def _number(part: PageItem, one: xr.Dataset, name: str, **how: Any) -> Number:
@@ -546,21 +550,25 @@ def _number(part: PageItem, one: xr.Dataset, name: str, **how: Any) -> Number:
 def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
     """Say by how much two systems differ, and whether that is shown; briefly, against the first."""
     one, measure = _compared_at(part, state)
-    a, b = (str(part.dataset.attrs.get(f"system_{x}", x)) for x in "ab")
+    a = part.dataset.attrs.get("system_a", "a")
+    b = part.dataset.attrs.get("system_b", "b")
     place = part.dataset["measure"].values.tolist().index(one["measure"].item())
     shown = Text(str(part.dataset.attrs["verdicts"]).splitlines()[place], strong=True)
     difference = [
-        *(_number(part, one, "difference", unit=False, strong=True), " pp (", _level(part)),
-        *(_number(part, one, "difference_low", unit=False), " to "),
-        *(_number(part, one, "difference_high", unit=False), ")"),
+        _number(part, one, "difference", unit=False, strong=True),
+        " pp (",
+        _level(part),
+        _number(part, one, "difference_low", unit=False),
+        " to ",
+        _number(part, one, "difference_high", unit=False),
+        ")",
     ]
     if short:
         return [f"Against {b}: ", *difference, ": ", shown, "."]
-    return [
-        *(f"{measure} is ", _number(part, one, "value_a", strong=True), f" for {a} and "),
-        *(_number(part, one, "value_b", strong=True), f" for {b}, a difference of ", *difference),
-        *(": ", shown, "."),
-    ]
+    first = _number(part, one, "value_a", strong=True)
+    second = _number(part, one, "value_b", strong=True)
+    said = [f"{measure} is ", first, f" for {a} and ", second, f" for {b}, a difference of "]
+    return [*said, *difference, ": ", shown, "."]
 
 
 def _others(part: PageItem) -> Iterator[Sentence]:

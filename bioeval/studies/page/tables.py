@@ -118,14 +118,9 @@ def live_table(
     lives = [live for live, *_ in rows if len(live.thresholds)]
     led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
     of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
-    if with_rank:
-        moved = ["rank"]
-    else:
-        moved = []
+    moved = ["rank"] if with_rank else []
     if lives:
-        moved += [f"threshold of {of}" if of else "threshold"]
-    else:
-        moved += []
+        moved.append(f"threshold of {of}" if of else "threshold")
     heads = ["Rate", "Value", *section.interval_heads, "Count", "Attempts"]
     return section.table(
         f"rates-{section.name}",
@@ -196,10 +191,8 @@ def scalar_tables(section: ScalarSection) -> list[PageTable]:
             names.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
     if not names:
         return []
-    ordered = {
-        name: names[name]
-        for name in sorted(names, key=lambda name: (_place(name), not _known(name)))
-    }
+    in_order = sorted(names, key=lambda name: (_place(name), not _known(name)))
+    ordered = {name: names[name] for name in in_order}
     quoted = {name: meaning for name, meaning in ordered.items() if name in _QUOTED}
     if section.several:
         labels = [part.label for part in parts]
@@ -213,7 +206,10 @@ def scalar_tables(section: ScalarSection) -> list[PageTable]:
     if len(parts) > 2:  # a column for each figure
         translate = term_translator(parts[0].dataset)
         heads = [section.label_head, *(translate(words.label(name)) for name in quoted)]
-        first = heads, [[part.label, *(_figure(part, name) for name in quoted)] for part in parts]
+        rows = []
+        for part in parts:
+            rows.append([part.label, *(_figure(part, name) for name in quoted)])
+        first = heads, rows
     all_title = f"{section.title}: all single figures"
     return [
         PageTable(name, title, *first),
@@ -229,14 +225,14 @@ def _figure_rows(
     body = []
     for name, meaning in names.items():
         label = words.label(name)
-        if wide:
-            said = []
-        else:
-            said = ["" if meaning == label else meaning]
-        body.append(
-            [Text(translate(label), meaning), *(_figure(part, name) for part in parts), *said]
-        )
-    return ["Figure", *labels, *([] if wide else ["Meaning"])], body
+        row = [Text(translate(label), meaning), *(_figure(part, name) for part in parts)]
+        if not wide:
+            row.append("" if meaning == label else meaning)
+        body.append(row)
+    heads = ["Figure", *labels]
+    if not wide:
+        heads.append("Meaning")
+    return heads, body
 
 
 def cost_table(section: ScalarSection) -> PageTable | None:
@@ -281,8 +277,9 @@ def _figure(part: PageItem, name: str) -> Any:
     shape = shape_of(part, name, part.dataset[name].dtype.kind)
     decimals = decimals_for(attempts_of(part, "impostor_attempts"))
     stem = STEMS.get(name, name)
-    names = name, f"{stem}_low", f"{stem}_high"
-    value, low, high = (_scalar(part, variable, shape, decimals) for variable in names)
+    value = _scalar(part, name, shape, decimals)
+    low = _scalar(part, f"{stem}_low", shape, decimals)
+    high = _scalar(part, f"{stem}_high", shape, decimals)
     assert value is not None
     return Bounded(value, low, high)
 
@@ -342,11 +339,16 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
                 joined.setdefault(table.name, []).append((part, table))
             else:
                 yield replace(table, caption=f"{part.title}: {table.caption}")
-    for name, found in joined.items():
-        (_, first), rows = found[0], [(part, row) for part, x in found for row in x.rows]
-        if all(table.heads == first.heads for _, table in found):
-            given = f"{name}-{section.name}", first.caption, first.heads, rows
-            yield from filter(None, [section.table(*given, note=first.note)])
+    for name, tables in joined.items():
+        first = tables[0][1]
+        rows: list[Row] = []
+        for part, table in tables:
+            rows += [(part, row) for row in table.rows]
+        if all(table.heads == first.heads for _, table in tables):
+            file = f"{name}-{section.name}"
+            whole = section.table(file, first.caption, first.heads, rows, note=first.note)
+            if whole is not None:
+                yield whole
 
 
 def target_table(section: ScalarSection) -> PageTable | None:
@@ -463,26 +465,18 @@ def rank_table(section: ScalarSection) -> PageTable | None:
         dataset = part.dataset
         decimals = decimals_for(attempts_of(part, "attempts") or attempts_of(part, "queries"))
         for rank in report_ranks(dataset):
-            cells = [
-                _cell(
-                    part,
-                    name,
-                    dataset[name].sel(rank=rank).item(),
-                    {"rank": rank},
-                    shape_of(part, rate, "f"),
-                    decimals,
-                )
-                if name in dataset
-                else ""
-                for name, rate in shown.items()
-            ]
-            body.append((part, [f"{rank:,}", *cells]))
+            cells: list[Any] = [f"{rank:,}"]
+            for name, rate in shown.items():
+                cell = ""
+                if name in dataset:
+                    value, shape = dataset[name].sel(rank=rank), shape_of(part, rate, "f")
+                    cell = _cell(part, name, value.item(), {"rank": rank}, shape, decimals)
+                cells.append(cell)
+            body.append((part, cells))
+    if not shown:
+        return None
     heads = ["Rank", *(_head(name) for name in shown)]
-    if shown:
-        rows = body
-    else:
-        rows = []
-    return section.table(f"ranks-{section.name}", "values at ranks", heads, rows)
+    return section.table(f"ranks-{section.name}", "values at ranks", heads, body)
 
 
 def _head(name: str) -> str:
@@ -496,14 +490,14 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
     """Return the values over folds, groups, subjects and others, one table each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
     told = section_told(dataset)
-    found: dict[tuple[str, ...], list[str]] = {}
+    by_dims: dict[tuple[str, ...], list[str]] = {}
     for name, values in dataset.data_vars.items():
         dims = tuple(map(str, values.dims))
         if dims == ("cost",) or "value_a" in dataset:  # which have tables of their own
             continue
         if dims and not (set(dims) <= set(_CURVES) or set(dims) & {"threshold", "rank"}):
-            found.setdefault(dims, []).append(str(name))
-    for dims, names in found.items():
+            by_dims.setdefault(dims, []).append(str(name))
+    for dims, names in by_dims.items():
         labels = [_labels(dataset, dim) for dim in dims]
         total = int(np.prod([len(x) for x in labels]))
         if dims == ("suspect",) and not total:

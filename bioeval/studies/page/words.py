@@ -39,17 +39,18 @@ _LABELS = {
     "frr_price": "FRR, price of the assurance",
     "new_assured_far": "FAR on new people, assured",
     "new_assured_frr": "FRR on new people, assured",
-    **{f"{at}_{rate}": rate.upper() for at in ("fold", "point") for rate in ("far", "frr")},
-    **{f"{at}_threshold": "threshold" for at in ("fold", "point")},
-    **{
-        f"{name}_for_{rule}": f"{words}, rule of {rule}"
-        for name, words in (
-            ("subjects", "people needed"),
-            ("impostors", "pairs needed"),
-            ("more", "pairs missing"),
-        )
-        for rule in (3, 30)
-    },
+    "fold_far": "FAR",
+    "fold_frr": "FRR",
+    "point_far": "FAR",
+    "point_frr": "FRR",
+    "fold_threshold": "threshold",
+    "point_threshold": "threshold",
+    "subjects_for_3": "people needed, rule of 3",
+    "subjects_for_30": "people needed, rule of 30",
+    "impostors_for_3": "pairs needed, rule of 3",
+    "impostors_for_30": "pairs needed, rule of 30",
+    "more_for_3": "pairs missing, rule of 3",
+    "more_for_30": "pairs missing, rule of 30",
     "people_needed": "people needed, guaranteed promise",
     "people_estimated": "people needed, estimated promise",
     "di": "DI, exactly at the rank",
@@ -245,10 +246,8 @@ class Number:
         }
         if self.live:
             given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
-            if self.unit:
-                given |= {}
-            else:
-                given |= {"bare": ""}
+            if not self.unit:
+                given["bare"] = ""
         return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
 
 
@@ -295,7 +294,9 @@ class PageTable:
     def trimmed(self) -> PageTable:
         """Return the table without columns that are empty."""
         kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
-        rows = [[row[i] for i in kept] for row in self.rows]
+        rows = []
+        for row in self.rows:
+            rows.append([row[i] for i in kept])
         return replace(self, heads=[self.heads[i] for i in kept], rows=rows)
 
     @property
@@ -337,7 +338,9 @@ def attempts_of(part: PageItem, name: str) -> int:
 
 def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTable:
     """Return a table that a study gives as plain data, of a part of the page or of a row."""
-    rows = [[_given(cell, part) for cell in row] for row in given["rows"]]
+    rows = []
+    for row in given["rows"]:
+        rows.append([_given(cell, part) for cell in row])
     return PageTable(**{**given, "rows": rows})
 
 

@@ -181,10 +181,10 @@ def workload_command(data: str | None, **options: Any) -> None:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
         given = run.options
-        task, found, words = given.pop("task"), given.pop("rates", None), ""
+        task, rates, words = given.pop("task"), given.pop("rates", None), ""
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
-            found = _of_results(saved, task)
+            rates = _of_results(saved, task)
         elif data is not None:
             scores = run.read()
             run.stages("counting")
@@ -193,18 +193,18 @@ def workload_command(data: str | None, **options: Any) -> None:
                 people, share = given["people_per_day"], given["impostor_share"]
                 size = given.get("gallery_size")
                 given["far_target"] = far_of_alarms(alarms, people, share, size)
-            found, threshold, words = _evaluated(scores, task, given, of_scores)
+            rates, threshold, words = _evaluated(scores, task, given, of_scores)
             given |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             given["confidence"] = of_scores["confidence"]
-        ds = workload(found, **given)
+        ds = workload(rates, **given)
         ds.attrs["operating_point"] += words
-        every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
-        events = [
-            {"event": e, **rows_over(one)[0], "periods": rows_over(one, "days")}
-            for e, one in every.items()
-        ]
+        events = []
+        for i, name in enumerate(ds["event"].values.tolist()):
+            event = ds.isel(event=i)
+            periods = rows_over(event, "days")
+            events.append({"event": name, **rows_over(event)[0], "periods": periods})
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
         run.finish(ds, document)
 

@@ -166,10 +166,8 @@ def plan_run(
         features = 0
         if given is not None:
             features = given.shape[1]
-        dtype, distances = (
-            x.dtype.name if x is not None and x.dtype.name in DTYPES else "float32"
-            for x in (scores if given is None else given, scores)
-        )
+        dtype = _float_format(scores if given is None else given)
+        distances = _float_format(scores)
         named: Any = scores._base.metric if scores._streams else metric
         metric, held = "l2" if callable(named) else named, not scores._streams
     genuine = m * (n / people - square)
@@ -194,7 +192,7 @@ def plan_run(
         else:
             working += memory.streamed
     hours = _seconds(how, protocol, auc, m * n) / 3600
-    found = {
+    quantities = {
         "comparisons": m * n,
         "genuine_comparisons": genuine,
         "core_hours": hours,
@@ -212,7 +210,14 @@ def plan_run(
         )
     attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
     attrs |= {"dtype": dtype, "bioeval_version": __version__, "warnings": warning}
-    return build({k: float(v) for k, v in found.items()}, PLANNED_RUN, {}, attrs)
+    return build({k: float(v) for k, v in quantities.items()}, PLANNED_RUN, {}, attrs)
+
+
+def _float_format(values: Any) -> FloatFormat:
+    """Return the type of an array or of scores where it can be planned, else float32."""
+    if values.dtype.name in DTYPES:
+        return values.dtype.name
+    return "float32"
 
 
 def _whole(name: str, value: Any, low: int) -> float:

@@ -110,12 +110,12 @@ def of_pilot(
     point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
     tables, shared = _errors(pilot, point["threshold"])
     components = components_of(tables, symmetric=shared)
-    found, value, variance = len(tables), components.rate, None
+    subjects, value, variance = len(tables), components.rate, None
     warnings = [*point["warnings"], *_doubts(tables, components)]
     if measure == "eer":
         z = float(scipy.special.ndtri(0.5 + confidence / 2))
-        value, variance = point["value"], found * (point["width"] / (2 * z)) ** 2
-    return PlanBasis(components, value, found, variance, point["threshold"], warnings)
+        value, variance = point["value"], subjects * (point["width"] / (2 * z)) ** 2
+    return PlanBasis(components, value, subjects, variance, point["threshold"], warnings)
 
 
 def _operating_point(
@@ -163,15 +163,15 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     reader = BlockReader(pilot)
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
-    found = []
+    attempts = []
     for block in reader:
         value, row, position = gather(
             block.values, block.mate_start, block.mate_stop, block.self_position
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        found.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
-    subject, left, right, wrong = np.concatenate(found, axis=1)
+        attempts.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
+    subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []
     for who in np.unique(subject):
         mine = subject == who
@@ -414,7 +414,7 @@ def _subjects(
     assurance: float,
 ) -> Variables:
     """Return the subjects that an interval of this width needs, for each number of templates."""
-    rows = []
+    numbers, deviations, effects = [], [], []
     for size in sizes.tolist():
         variance = basis.variance_of(size)
         tails = kurtosis(basis.value, variance)
@@ -425,19 +425,18 @@ def _subjects(
                 "expected a larger width"
             )
         independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
-        rows.append((subjects, math.sqrt(variance), variance / independent))
-    number, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
-    number = number.astype(np.int64)
-    return {
-        **along(
-            ("templates",),
-            subjects=number,
-            sessions=np.maximum(2, -(-sizes // per_session)),
-            all_templates=number * sizes,
-            subject_sd=sd,
-            design_effect=effect,
-        )
-    }
+        numbers.append(subjects)
+        deviations.append(math.sqrt(variance))
+        effects.append(variance / independent)
+    number = np.array(numbers, dtype=np.int64)
+    return along(
+        ("templates",),
+        subjects=number,
+        sessions=np.maximum(2, -(-sizes // per_session)),
+        all_templates=number * sizes,
+        subject_sd=np.array(deviations),
+        design_effect=np.array(effects),
+    )
 
 
 def _rules(far: float, frr: float, confidence: float) -> Variables:
@@ -473,9 +472,6 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     return sizes
 
 
-_COUNTED = ("subjects", "trials")
-
-
 def blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each number of templates, then the rules of 3 and of 30."""
     ds = found[""]
@@ -494,22 +490,22 @@ def blocks(found: Found) -> Iterator[Block]:
     )
     yield Sentence()
     names = ["templates", "subjects", "sessions", "all_templates"]
-    counts = zip(*(ds[name].values.tolist() for name in names), strict=True)
-    rows = [
-        [*(f"{x:,}" for x in row), f"{effect:.2f}"]
-        for row, effect in zip(counts, ds["design_effect"].values.tolist(), strict=True)
-    ]
+    rows = []
+    for i, effect in enumerate(ds["design_effect"].values.tolist()):
+        counts = [f"{ds[name].values[i].item():,}" for name in names]
+        rows.append([*counts, f"{effect:.2f}"])
     heads = [*(name.replace("_", " ") for name in names), "design effect"]
     yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
     yield Sentence()
     yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
     sure = f"at {100 * attrs['confidence']:g} %"
-    rows = [
-        [f"to {what}, rule of {rule}", *(f"{one[f'{x}_rule_of_{rule}']:,.0f}" for x in _COUNTED)]
-        for rule, what in (("3", "show it without a false accept"), ("30", "measure it"))
-    ]
-    if (people := one.get("people_estimated", math.nan)) == people:
-        rows.append([f"to promise it {sure}, estimated", f"about {people:,.0f}", ""])
+    rows = []
+    for rule, what in (("3", "show it without a false accept"), ("30", "measure it")):
+        people = f"{one[f'subjects_rule_of_{rule}']:,.0f}"
+        pairs = f"{one[f'trials_rule_of_{rule}']:,.0f}"
+        rows.append([f"to {what}, rule of {rule}", people, pairs])
+    if (estimated := one.get("people_estimated", math.nan)) == estimated:
+        rows.append([f"to promise it {sure}, estimated", f"about {estimated:,.0f}", ""])
     rows.append([f"to promise it {sure}, guaranteed", f"{one['people_needed']:,.0f}", ""])
     yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
     if "subjects_rule_of_3_frr" in one:
@@ -592,16 +588,10 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
         sums.append(weight * y.sum())
         squares.append(weight * (y**2).sum())
         counts.append(weight * there.sum())
-        axes = (0,) if symmetric else (0, 1)
-        found = np.array(
-            [
-                sum((x.sum(axis=axis) ** 2).sum() - (x**2).sum() for axis in axes)
-                for x in (y, there.astype(float))
-            ]
-        )
+        together = np.array([_sharing(y, symmetric), _sharing(there.astype(float), symmetric)])
         every = np.array([sums[-1] ** 2 - squares[-1], counts[-1] * (counts[-1] - 1)])
-        shared += found
-        apart += every - found
+        shared += together
+        apart += every - together
     total, second, number = np.array(sums), np.array(squares), np.array(counts)
     rate = total.sum() / number.sum()
     # The product of errors of two different subjects.
@@ -627,6 +617,12 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     if joint == joint and apart[1]:
         template = min(max(0.0, joint - between), (whole - between) / 2)
     return Components(float(rate), float(between), float(template), float(whole))
+
+
+def _sharing(table: np.ndarray, symmetric: bool) -> float:
+    """Return the sum of the products of two different entries that share a template."""
+    axes = (0,) if symmetric else (0, 1)
+    return sum((table.sum(axis=axis) ** 2).sum() - (table**2).sum() for axis in axes)
 
 
 def kurtosis(rate: float, variance: float) -> float:
@@ -670,11 +666,11 @@ def subjects_for_width(
     known = OF_PILOT * freedom(pilot, kurtosis)
 
     def narrow(n: int) -> bool:
-        found = freedom(n, kurtosis)
+        degrees = freedom(n, kurtosis)
         if math.isinf(known):
-            ratio = scipy.stats.chi2.ppf(assurance, found) / found
+            ratio = scipy.stats.chi2.ppf(assurance, degrees) / degrees
         else:
-            ratio = scipy.stats.f.ppf(assurance, found, known)
+            ratio = scipy.stats.f.ppf(assurance, degrees, known)
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
     low, high = 1, 2

@@ -274,32 +274,32 @@ def workload(
     if isinstance(rates, xr.Dataset):
         if far is not None:
             threshold = _loosest(rates, far)
-        found = _of_result(rates, threshold, far_target)
-        if None not in (confidence, found.confidence) and confidence != found.confidence:
+        point = _of_result(rates, threshold, far_target)
+        if None not in (confidence, point.confidence) and confidence != point.confidence:
             raise DataError(
                 f"{Argument('confidence')} is {confidence:g}, and the intervals of the results "
-                f"have {found.confidence:g}; leave it out, or evaluate with another"
+                f"have {point.confidence:g}; leave it out, or evaluate with another"
             )
     else:
-        found = _given(rates, far)
+        point = _given(rates, far)
         if threshold is not None or far_target is not None:
             raise DataError(
                 f"{Argument('threshold')} and {Argument('far_target')} choose a point of a result; "
                 "rates by name are of one point already"
             )
     if gallery_size is not None:
-        if found.names != _VERIFICATION:
+        if point.names != _VERIFICATION:
             raise ProtocolError(
                 f"{Argument('gallery_size')} applies to rates of verification; FPIR already "
                 "includes its gallery (be.gallery_size shows how it grows)"
             )
         size = require_integer("gallery_size", gallery_size, low=1)
-        found = replace(found, names=_WATCH_LIST, size=size)
-    level = confidence or found.confidence or IntervalOptions.CONFIDENCE
+        point = replace(point, names=_WATCH_LIST, size=size)
+    level = confidence or point.confidence or IntervalOptions.CONFIDENCE
     attrs: dict[str, Any] = {
-        "task": "verification" if found.names == _VERIFICATION else "watch list",
-        "rates": " ".join(found.names),
-        "operating_point": found.where,
+        "task": "verification" if point.names == _VERIFICATION else "watch list",
+        "rates": " ".join(point.names),
+        "operating_point": point.where,
         "people": people,
         "impostor_share": share,
         "confidence": level,
@@ -313,21 +313,21 @@ def workload(
     if isinstance(rates, xr.Dataset) and excluded({"": rates.attrs}):
         attrs["exclude"] = rates.attrs["exclude"]
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
-    return build(_variables(found, people, share, periods, level), WORKLOAD, coordinates, attrs)
+    return build(_variables(point, people, share, periods, level), WORKLOAD, coordinates, attrs)
 
 
 def _variables(
-    found: _Rates, people: int, share: float, periods: list[int], confidence: float
+    point: _Rates, people: int, share: float, periods: list[int], confidence: float
 ) -> Variables:
-    known = np.array(found.values)
-    rate, low, high = np.stack([found.in_use(i, known[i]) for i in range(len(EVENTS))]).T
+    known = np.array(point.values)
+    rate, low, high = np.stack([point.in_use(i, known[i]) for i in range(len(EVENTS))]).T
     exposed = people * np.array([share, 1 - share])
     counted = np.full((4, len(EVENTS), len(periods)), np.nan)
     for i, part in enumerate((share, 1 - share)):
         values = np.array([np.nan])
         if not np.isnan(known[i]).any():
             one, least, most = known[i].tolist()
-            values = found.in_use(i, values_of_rate(one, least, most, confidence))
+            values = point.in_use(i, values_of_rate(one, least, most, confidence))
             if rate[i] == 0:  # which is possible, though no value of the rate is 0
                 values[: len(values) // 2] = 0
         for j, period in enumerate(periods if rate[i] == rate[i] else []):
@@ -335,16 +335,15 @@ def _variables(
             counted[:2, i, j] = count_limits(people * period, part * rate[i : i + 1], confidence)
             if not np.isnan(values).any():
                 counted[2:, i, j] = count_limits(people * period, part * values, confidence)
-    pairs = found.names == _VERIFICATION or found.size is not None  # of people, of a FAR
-    tested = {
-        f"subjects_rule_of_{rule}": np.array(
-            [
-                _people_tested(rule.attempts_for, float(x), pairs and event == EVENTS[0])
-                for event, x in zip(EVENTS, known[:, 0], strict=True)
-            ]
-        )
-        for rule in (RULE_OF_3, RULE_OF_30)
-    }
+    pairs = point.names == _VERIFICATION or point.size is not None  # of people, of a FAR
+    tested = {}
+    alarms, rejections = known[:, 0].tolist()
+    for rule in (RULE_OF_3, RULE_OF_30):
+        needed = [
+            _people_tested(rule.attempts_for, alarms, pairs),
+            _people_tested(rule.attempts_for, rejections, False),
+        ]
+        tested[f"subjects_rule_of_{rule}"] = np.array(needed)
     event, both = ("event",), ("event", "days")
     expected = (exposed * rate)[:, None] * periods
     trials = people * np.array(periods, dtype=float)
@@ -404,10 +403,10 @@ def _loosest(ds: xr.Dataset, far: float) -> Any:
     rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
     if rates is None or rates.dims != ("threshold",):
         return None  # which _of_result refuses
-    found = np.flatnonzero(rates.values <= far)
-    if not len(found):
+    within = np.flatnonzero(rates.values <= far)
+    if not len(within):
         raise DataError(f"no threshold of the results has a FAR of at most {far:.4g}")
-    return float(ds["threshold"].values[found[np.argmax(rates.values[found])]])
+    return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
 
 
 def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rates:
@@ -449,10 +448,10 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
         there = [end in rates for end in ends]
         if any(there) and not all(there):
             raise DataError(f"rates has one of {' and '.join(ends)}; expected both or none")
-        low, high = (rates[x] if all(there) else math.nan for x in ends)
+        low = high = math.nan
         if all(there):
-            low = require_number(ends[0], low, low=0.0, high=rate)
-            high = require_number(ends[1], high, low=rate, high=1.0)
+            low = require_number(ends[0], rates[ends[0]], low=0.0, high=rate)
+            high = require_number(ends[1], rates[ends[1]], low=rate, high=1.0)
         values.append((rate, low, high))
     return _Rates(names, tuple(values), "as given", None)
 
@@ -505,10 +504,10 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
                 f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
-        values = [
-            tuple(_value(ds, f"{x}{iso}{end}", threshold=int(at[0])) for end in _ENDS)
-            for x in ("far", "frr")
-        ]
+        values = []
+        for name in ("far", "frr"):
+            bounds = [_value(ds, f"{name}{iso}{end}", threshold=int(at[0])) for end in _ENDS]
+            values.append(tuple(bounds))
         where = f"threshold {threshold:.6g}"
     else:
         values = _at_target(ds, far_target, iso, open_set)
@@ -525,10 +524,7 @@ def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> list[tuple[float, ...]]:
     """Return the rates at a FAR target, taken as the FAR."""
-    if "far_target" in ds.dims:
-        there = ds["far_target"].values.tolist()
-    else:
-        there = []
+    there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -545,10 +541,10 @@ def _at_target(
     else:
         far = target
     if open_set:
-        found = 1 - _value(ds, f"dir_at_far{''}", **at)
-        low = 1 - _value(ds, f"dir_at_far{'_high'}", **at)
-        high = 1 - _value(ds, f"dir_at_far{'_low'}", **at)
-        rejected = found, low, high
+        missed = 1 - _value(ds, "dir_at_far", **at)
+        low = 1 - _value(ds, "dir_at_far_high", **at)
+        high = 1 - _value(ds, "dir_at_far_low", **at)
+        rejected = missed, low, high
     else:
         rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]
     return [(far, math.nan, math.nan), rejected]

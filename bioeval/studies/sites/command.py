@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,12 +62,12 @@ def secret(path: str | None) -> bytes | None:
 
     file = existing_file(path, "a file with a secret")
     with open(file, "rb") as opened:
-        found = opened.read(_MOST_SECRET + 1)
-    if len(found) > _MOST_SECRET:
+        content = opened.read(_MOST_SECRET + 1)
+    if len(content) > _MOST_SECRET:
         raise DataError(f"{file}: is larger than a secret; expected one line")
-    if not found.strip():
+    if not content.strip():
         raise DataError(f"{file}: is blank; expected a secret")
-    return found.strip()
+    return content.strip()
 
 
 class Disclosures:
@@ -74,20 +75,20 @@ class Disclosures:
 
     lines = True
 
-    def __init__(self, found: Any, place: Path | None):
-        self.place, self._found = place, found
+    def __init__(self, contents: Any, place: Path | None):
+        self.place, self._found = place, contents
 
     def document(self, **about: Any) -> dict[str, Any]:
         """Return what is printed, as a document."""
         return {"file": str(self.place), **about, "discloses": self._found.disclosed()}
 
     def __str__(self) -> str:
-        width, found = min(terminal_width(), 100), self._found
-        text = wrapped(f"wrote {self.place}: {repr(found).strip('<>')}", width, hang=2)
+        width, contents = min(terminal_width(), 100), self._found
+        text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", width, hang=2)
         text += ["", "It holds no template and no name. It discloses:"]
-        for line in found.disclosed():
+        for line in contents.disclosed():
             text += wrapped(f"  - {line}", width, hang=4)
-        return "\n".join(text)
+        return "\n".join([*text, ""])
 
 
 @click.command("best-mates", cls=Command)
@@ -113,11 +114,11 @@ def best_mates_command(
         run.stages("finding mates")
         where = run.place()
         given = {**run.options, "site": site, "key": secret(key)}
-        found = best_mates(scores, **given, **where, progress=run.stages.counting)
+        mates = best_mates(scores, **given, **where, progress=run.stages.counting)
         run.stages(f"writing {place}")
-        found.save(place)
-        written = Disclosures(found, place)
-        run.save(written.document(protocol=found.protocol), None, written)
+        mates.save(place)
+        written = Disclosures(mates, place)
+        run.save(written.document(protocol=mates.protocol), None, written)
 
 
 _OF_SHARING = ("salt", "min_count")
@@ -191,19 +192,19 @@ def tally_command(
             run.options["mates"] = BestMates.load(mates)
         scores = run.read(name=name or None)
         run.place(scores)
-        found = run.count(tally, scores, protocol, **run.options)
+        counts = run.count(tally, scores, protocol, **run.options)
         if max_rank is None:
             grid = {}
         else:
             grid = {"max_rank": max_rank}
         if share:
-            found = found.share(thresholds, **grid, **sharing)
+            counts = counts.share(thresholds, **grid, **sharing)
         elif fold:
-            found = found.folded(thresholds, **grid)
+            counts = counts.folded(thresholds, **grid)
         run.stages(f"writing {place}")
-        found.save(place)
-        written = Disclosures(found, place)
-        document = written.document(protocol=found.protocol, tasks=list(found.parts))
+        counts.save(place)
+        written = Disclosures(counts, place)
+        document = written.document(protocol=counts.protocol, tasks=list(counts.parts))
         run.save(document, None, written)
 
 
@@ -241,29 +242,30 @@ def merge_command(
     with StudyCommand(files[0], options, reads=False) as run:
         from bioeval.studies.sites.gallery_parts import BestMates
 
-        found = _merged(files, union_of_galleries, same_system)
+        merged = _merged(files, union_of_galleries, same_system)
         if run.output.page is not None:
-            if isinstance(found, BestMates):
+            if isinstance(merged, BestMates):
                 raise click.UsageError("--report is of tallies; these are mates")
-            run.output.write_page(found.tree(), files, run.stages)
+            run.output.write_page(merged.tree(), files, run.stages)
         if place is not None:
-            found.save(place)
-        elif isinstance(found, BestMates):
+            merged.save(place)
+        elif isinstance(merged, BestMates):
             raise click.UsageError("mates are merged into a file; give --out FILE")
-        elif found.part is not None and found.part.missing:
-            found.part.require_complete()
-        if isinstance(found, BestMates) or (found.part is not None and found.part.missing):
-            written = Disclosures(found, place)
+        elif merged.part is not None and merged.part.missing:
+            merged.part.require_complete()
+        if isinstance(merged, BestMates) or (merged.part is not None and merged.part.missing):
+            written = Disclosures(merged, place)
+            run.output = replace(run.output, markup=None)  # no table
             run.save(written.document(), None, written)
             return
         from bioeval.views import in_terms
         from bioeval.views.tables import table_of
 
         if run.output.documented:
-            document = _document(found, files)
+            document = _document(merged, files)
         else:
             document = {}
-        run.save(document, None, table_of(in_terms(found.tree(), terms), reword))
+        run.save(document, None, table_of(in_terms(merged.tree(), terms), reword))
         if place is not None:
             run.output.remarks.append(f"wrote {place}")
 
@@ -290,29 +292,29 @@ def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | B
 
 def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
     """Merge the contents of files; an error names the first file that does not fit."""
-    found: Any = load(files[0])
+    total: Any = load(files[0])
     for file in files[1:]:
         other = load(file)
         try:
-            found = found.merge(other, **options)
+            total = total.merge(other, **options)
         except MergeError as error:
             raise error.preceded_by(f"{file}: ") from error
-    return found
+    return total
 
 
-def _document(found: Tally, files: tuple[str, ...]) -> dict[str, Any]:
+def _document(tally: Tally, files: tuple[str, ...]) -> dict[str, Any]:
     """Return the results of a tally as a document."""
     from bioeval.cli import task_document
     from bioeval.views.tables import warnings
 
-    tasks = {node: found.dataset(node) for node in found.parts}
+    tasks = {node: tally.dataset(node) for node in tally.parts}
     return {
         "bioeval": __version__,
         "files": list(files),
-        "protocol": found.protocol,
+        "protocol": tally.protocol,
         "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
         "warnings": [
             {"message": reword(text), "tasks": paths} for text, paths in warnings(tasks).items()
         ],
-        "discloses": found.disclosed(),
+        "discloses": tally.disclosed(),
     }

@@ -77,8 +77,8 @@ class FoldedVerification:
         """Return the counts at thresholds that leave no count from 1 to below `least`."""
         both = np.stack([self.genuine, self.impostor], axis=1)
         _require_enough({"genuine attempts": both[:, 0], "impostor attempts": both[:, 1]}, least)
-        found = self.at(self.thresholds[_kept_ends(both, least)])
-        return replace(found, merged=True)
+        kept = self.at(self.thresholds[_kept_ends(both, least)])
+        return replace(kept, merged=True)
 
     def tables(self) -> dict[str, np.ndarray]:
         """Return the tables of counts by name."""
@@ -167,14 +167,14 @@ class FoldedIdentification:
         _require_enough(named, least)
         ranked = self.di.sum(axis=0)
         ends = _kept_ends(ranked[1:, None], least) + 1
-        found = self.at_ranks(self.ranks[np.append(0, ends)])
-        rows = np.concatenate([found.di, found.within.T], axis=1)
-        found = found.at(found.thresholds[_kept_ends(rows, least)])
+        kept = self.at_ranks(self.ranks[np.append(0, ends)])
+        rows = np.concatenate([kept.di, kept.within.T], axis=1)
+        kept = kept.at(kept.thresholds[_kept_ends(rows, least)])
         if 0 < self.tied < least:
             tied = -1
         else:
             tied = self.tied
-        return replace(found, merged=True, tied=tied)
+        return replace(kept, merged=True, tied=tied)
 
     def tables(self) -> dict[str, np.ndarray]:
         """Return the tables of counts by name."""
@@ -269,10 +269,10 @@ class FoldedQueries:
             row[_kept_ends(counts[:, None], least)] = True
         kept = self.ranks[_kept_ends(self.first[:, None], least)]
         if len(self.ranks):
-            found = self.at_ranks(kept)
+            kept = self.at_ranks(kept)
         else:
-            found = self
-        return replace(found, values=_in_bins(self.values, ends), ends=ends, merged=True)
+            kept = self
+        return replace(kept, values=_in_bins(self.values, ends), ends=ends, merged=True)
 
     def tables(self) -> dict[str, np.ndarray]:
         """Return the tables of counts by name."""
@@ -302,10 +302,10 @@ def value_counts(values: np.ndarray) -> np.ndarray:
 def _in_bins(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Return counts at the ends of wider bins, each the sum of its bins."""
     running = values.cumsum(axis=1)
-    found = np.zeros_like(values)
+    counts_in_bins = np.zeros_like(values)
     for row, (end, total) in enumerate(zip(ends, running, strict=True)):
-        found[row, end] = np.diff(total[end], prepend=0)
-    return found
+        counts_in_bins[row, end] = np.diff(total[end], prepend=0)
+    return counts_in_bins
 
 
 class TooFewError(DataError):

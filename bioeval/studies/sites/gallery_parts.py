@@ -96,34 +96,34 @@ def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
     if version != SCHEMA:
         raise DataError(f"{path}: holds mates of layout {version}; this version reads {SCHEMA}")
     with guarded(path, expected=WHAT):
-        found = {name: header[name] for name in ("protocol", "key")}
-        found |= {name: tuple(header[name]) for name in ("data", "sites", "parts")}
-        found |= {name: arrays[name] for name in _DIGESTS}
-        found["low"], found["high"] = map(float, header["ends"])
+        facts = {name: header[name] for name in ("protocol", "key")}
+        facts |= {name: tuple(header[name]) for name in ("data", "sites", "parts")}
+        facts |= {name: arrays[name] for name in _DIGESTS}
+        facts["low"], facts["high"] = map(float, header["ends"])
         lists = {}
         for i, (name, nearest) in enumerate(header["lists"]):
             lists[name] = MateLists(**{x: arrays[f"list{i}.{x}"] for x in _LISTS}, nearest=nearest)
-        wrong = _wrong(found, lists)
+        wrong = _wrong(facts, lists)
     if wrong:
         raise DataError(f"{path}: the mates are damaged: {wrong}")
-    return {**found, "lists": lists}
+    return {**facts, "lists": lists}
 
 
-def _wrong(found: dict[str, Any], lists: dict[str, MateLists]) -> str:
+def _wrong(facts: dict[str, Any], lists: dict[str, MateLists]) -> str:
     """Return what is wrong with mates; an empty string if nothing is."""
-    words = [found["protocol"], found["key"], *found["data"], *found["sites"], *found["parts"]]
-    if not all(isinstance(x, str) for x in words) or len(found["data"]) != 4:
+    words = [facts["protocol"], facts["key"], *facts["data"], *facts["sites"], *facts["parts"]]
+    if not all(isinstance(x, str) for x in words) or len(facts["data"]) != 4:
         return "the description of its data is damaged"
-    if not found["parts"] or len(found["parts"]) != len(found["sites"]):
+    if not facts["parts"] or len(facts["parts"]) != len(facts["sites"]):
         return "the parts of the gallery are damaged"
-    if any(len(x) != 16 or set(x) - set("0123456789abcdef") for x in found["parts"]):
+    if any(len(x) != 16 or set(x) - set("0123456789abcdef") for x in facts["parts"]):
         return "the digests of its parts are damaged"
     for name in _DIGESTS:
-        if found[name].ndim != 1 or found[name].dtype != np.uint64:
+        if facts[name].ndim != 1 or facts[name].dtype != np.uint64:
             return f"{name} are not digests"
-    sites = len(set(found["sites"]))
+    sites = len(set(facts["sites"]))
     for each in lists.values():
-        if not _right(each, len(found["probes"]), sites):
+        if not _right(each, len(facts["probes"]), sites):
             return "the mates of its probes are damaged"
     return ""
 
@@ -201,15 +201,15 @@ class BestMates:
     @property
     def digest(self) -> str:
         """A digest of the mates; parts counted around other mates are refused by it."""
-        found = hashlib.blake2b(digest_size=8)
-        found.update(
+        hashed = hashlib.blake2b(digest_size=8)
+        hashed.update(
             repr((self.protocol, sorted(zip(self.sites, self.parts, strict=True)))).encode()
         )
         for name in sorted(self.lists):
             lists = self.lists[name]
-            found.update(name.encode() + lists.starts.astype("<i8").tobytes())
-            found.update(lists.distance.astype("<f8").tobytes())
-        return found.hexdigest()
+            hashed.update(name.encode() + lists.starts.astype("<i8").tobytes())
+            hashed.update(lists.distance.astype("<f8").tobytes())
+        return hashed.hexdigest()
 
     def merge(self, other: BestMates) -> BestMates:
         """Return the nearest mates in the parts of both; the parts must share no template.
@@ -427,12 +427,12 @@ def best_mates(
     places = [x.options["ties"] == "stable" for x in plan.tasks.values() if "ties" in x.options]
     jobs = [NearestMatesJob(job, places=any(places)) for job in ranked]
     if jobs:
-        for job, found in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
-            lists[_name(job.ranked)] = found
+        for job, nearest in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
+            lists[_name(job.ranked)] = nearest
     low, high = np.inf, -np.inf
     for word, search in plan.searches.items():
         found_by_rule = all_matches(search.job, progress)
-        lists |= {f"{word} {rule}": found for rule, found in found_by_rule.items()}
+        lists |= {f"{word} {rule}": nearest for rule, nearest in found_by_rule.items()}
     if (gom := _normalised(plan)) is not None:
         low, high = gom.ends()
     about = plan.reader.about

@@ -53,8 +53,8 @@ _RULES = {
 def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
     """Add notes to the provenance of counts that were just made, with other changes."""
     for tally in {id(part.tally): part.tally for part in parts.values()}.values():
-        found = tuple(dict.fromkeys([*tally.about.notes, *notes]))
-        tally.about = replace(tally.about, notes=found, **changed)
+        all_notes = tuple(dict.fromkeys([*tally.about.notes, *notes]))
+        tally.about = replace(tally.about, notes=all_notes, **changed)
 
 
 def union_of_tallies(mine: Any, theirs: Any) -> Any:
@@ -77,38 +77,38 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
 
 def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> dict[str, Any]:
     """Return the facts of each probe over both parts."""
-    found: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for f in fields(mine):
         a, b = getattr(mine, f.name), getattr(theirs, f.name)
         if not isinstance(a, np.ndarray):
             continue
         if f.name in _SAME:
             _require_same(np.array_equal(a, b, equal_nan=True))
-            found[f.name] = a
+            joined[f.name] = a
         elif f.name in _NEAREST:
-            found[f.name] = np.fmin(a, b)
+            joined[f.name] = np.fmin(a, b)
         else:
             if a.dtype == bool:
-                found[f.name] = a | b
+                joined[f.name] = a | b
             else:
-                found[f.name] = a + b
-    return found
+                joined[f.name] = a + b
+    return joined
 
 
 def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
     """Return the entries and the ranks of matches over both parts."""
     require_same_entries(mine.thresholds, theirs.thresholds)
-    found: dict[str, Any] = {
+    joined: dict[str, Any] = {
         "enrolled": mine.enrolled | theirs.enrolled,
         "removed_entries": mine.removed_entries + theirs.removed_entries,
     }
     if mine.retrieved is not None:
-        found["retrieved"] = mine.retrieved + theirs.retrieved
+        joined["retrieved"] = mine.retrieved + theirs.retrieved
     for name in ("matches", "cmc_matches"):
         lists = getattr(mine, name, None)
         if lists is not None:
-            found[name] = _matches(lists, getattr(theirs, name))
-    return found
+            joined[name] = _matches(lists, getattr(theirs, name))
+    return joined
 
 
 def _matches(mine: MatchLists, theirs: MatchLists) -> MatchLists:
@@ -153,7 +153,7 @@ def fold_parts(
         raise ProtocolError(f"{Argument('thresholds')} is a number; a fixed grid is an array")
     ranks = np.arange(1, max_rank + 1)
     made: dict[tuple[Any, ...], Folded] = {}
-    found = {}
+    folded_parts = {}
     for node, part in parts.items():
         tally: Any = part.tally
         options = part.options
@@ -166,7 +166,7 @@ def fold_parts(
             else:
                 at = given
             options = {"far_targets": far_targets.tolist()}
-            found[node] = TaskCounts(_folded_verification(tally, at), options)
+            folded_parts[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
             taus = None
@@ -178,10 +178,10 @@ def fold_parts(
                 folded = fold_reid(tally, options, ranks)
             else:
                 folded = fold_gom(tally, options, taus)
-            found[node] = TaskCounts(folded, {})
+            folded_parts[node] = TaskCounts(folded, {})
             continue
         if tally.form != "identification":
-            found[node] = part  # verification, or folded already
+            folded_parts[node] = part  # verification, or folded already
             continue
         ties = options["ties"]
         if given is None:
@@ -194,8 +194,8 @@ def fold_parts(
         if key not in made:
             made[key] = fold_identification(tally, given, ranks, ties)
         kept = {k: v for k, v in options.items() if k in ("impostors", "unmated", "far_targets")}
-        found[node] = TaskCounts(made[key], kept)
-    return found
+        folded_parts[node] = TaskCounts(made[key], kept)
+    return folded_parts
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
@@ -349,20 +349,22 @@ class Tally:
         )
         empty: frozenset[str] = frozenset()
         with_notes(parts, [note], probe_subjects=empty, enrolled_subjects=empty, gallery_subjects=0)
-        found = replace(self, parts=parts)
-        found.shared = self._joint_sharing(other)
-        return found
+        merged = replace(self, parts=parts)
+        merged.shared = self._joint_sharing(other)
+        return merged
 
     def _require_same_system(self, other: Tally) -> None:
         """Raise :class:`MergeError` where the names of the systems differ.
 
         A name that is the name of the site, as of a file that is named by it, names no system.
         """
-        both = [next(iter(x.parts.values())).tally.about for x in (self, other)]
-        mine, theirs = ({*x.name.split(" + ")} - {*x.sites, ""} for x in both)
+        about = next(iter(self.parts.values())).tally.about
+        other_about = next(iter(other.parts.values())).tally.about
+        mine = {*about.name.split(" + ")} - {*about.sites, ""}
+        theirs = {*other_about.name.split(" + ")} - {*other_about.sites, ""}
         if mine and theirs and mine != theirs:
             raise MergeError(
-                f"the systems are called {both[0].name!r} and {both[1].name!r}: counts of "
+                f"the systems are called {about.name!r} and {other_about.name!r}: counts of "
                 "different systems cannot be added. If both names mean one system, give "
                 f"{Argument('same_system')}"
             )
@@ -521,10 +523,10 @@ class Tally:
         parts = share_parts(parts, min_count=min_count)
         for about in {id(x.tally): x.tally for x in parts.values()}.values():
             about.about = share_about(about.about, secret)
-        found = replace(self, parts=parts)
-        found.counted, found.part = share_probes(self.counted, secret), None
-        found.shared = Sharing(secret is not None, min_count)
-        return found
+        shared = replace(self, parts=parts)
+        shared.counted, shared.part = share_probes(self.counted, secret), None
+        shared.shared = Sharing(secret is not None, min_count)
+        return shared
 
     def disclosed(self) -> list[str]:
         """Return what the tally discloses about people, one line each, without names."""

@@ -99,9 +99,8 @@ def folded_verification(
             ("auc", (), auc),
             ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
         ):
-            variables[f"{name}_at_least"], variables[f"{name}_at_most"] = (
-                (dims, end) for end in ends
-            )
+            variables[f"{name}_at_least"] = (dims, ends[0])
+            variables[f"{name}_at_most"] = (dims, ends[1])
     warnings = _warnings(tally)
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
@@ -281,7 +280,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     means = gom_measures(tally, chosen).means
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
     scale = f"{tally.low!r} to {tally.high!r}"
-    found, absent = tally.matches.counts > 0, ~tally.enrolled
+    has_match, absent = tally.matches.counts > 0, ~tally.enrolled
     return _folded(
         tally,
         ("gom", *rules, chosen.ties, scale),
@@ -295,7 +294,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
         (
             int(means["mrep"].counted.sum()),
             int(absent.sum()),
-            int((~found & ~absent).sum()),
+            int((~has_match & ~absent).sum()),
         ),
     )
 
@@ -308,7 +307,9 @@ def _folded(
     ranked: tuple[np.ndarray, np.ndarray],
     numbers: tuple[int, int, int],
 ) -> FoldedQueries:
-    rows = [row for mean in means.values() for row in _rows(mean)]
+    rows = []
+    for mean in means.values():
+        rows += _rows(mean)
     values = np.array(rows).reshape(len(rows), -1)
     ranks, first = ranked
     queries, open_queries, skipped = numbers
@@ -330,7 +331,7 @@ def _folded(
 def _rows(mean: QueryMean) -> list[np.ndarray]:
     """Return the queries by value, at each threshold where there are any."""
     without = int(mean.counted.sum()) - len(mean.query)
-    found = []
+    rows = []
     if mean.values.ndim > 1:
         columns = mean.values.T
     else:
@@ -338,8 +339,8 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
     for values in columns:
         counts = value_counts(values)
         counts[0] += without
-        found.append(counts)
-    return found
+        rows.append(counts)
+    return rows
 
 
 def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

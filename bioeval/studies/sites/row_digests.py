@@ -140,6 +140,6 @@ def _of_embeddings(embeddings: np.ndarray, keys: np.ndarray) -> np.ndarray:
     for low in range(0, m, step):
         some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
         raw, own = RawRows(some, np.arange(len(some))), np.full(len(some), -1)
-        found, varied = sums[low : low + step], np.empty(0, dtype=bool)
-        digest_rows(raw, _NONE, own, 1.0, mixing_keys(keys), True, 0, found, varied)
+        here, varied = sums[low : low + step], np.empty(0, dtype=bool)
+        digest_rows(raw, _NONE, own, 1.0, mixing_keys(keys), True, 0, here, varied)
     return sums

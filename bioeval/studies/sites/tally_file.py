@@ -123,13 +123,15 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
     with guarded(path, expected="a saved tally"):
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
-        found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
+        tasks = {}
+        for node, task in header["nodes"].items():
+            tasks[node] = (tallies[task["tally"]], task["options"])
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        beside = {
-            name: _unpack(header[name], arrays) if version >= first else None
-            for name, first in _BESIDE.items()
-        }
-        wrong = _wrong_tasks(found) or _wrong_header(**known)
+        beside: dict[str, Any] = dict.fromkeys(_BESIDE)
+        for name, first in _BESIDE.items():
+            if version >= first:
+                beside[name] = _unpack(header[name], arrays)
+        wrong = _wrong_tasks(tasks) or _wrong_header(**known)
         wrong = wrong or _wrong_probes(beside["counted"], tallies)
         wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
         wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
@@ -137,7 +139,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     if version < 6 and beside["counted"] is not None:
         beside["counted"] = beside["counted"].without_samples()
-    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
+    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in tasks.items()}
     return {**known, "parts": parts, **beside}
 
 
@@ -160,12 +162,12 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
     kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
     if kind in _CLASSES or offered("saved", kind):
-        inner = {
-            f.name: _pack(found, f"{name}.{f.name}", arrays)
-            for f in fields(value)
-            if not isinstance(found := getattr(value, f.name), dict) or found
-        }
-        return {"class": kind, **inner}
+        packed: dict[str, Any] = {"class": kind}
+        for field in fields(value):
+            content = getattr(value, field.name)
+            if not isinstance(content, dict) or content:
+                packed[field.name] = _pack(content, f"{name}.{field.name}", arrays)
+        return packed
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {"array": name}
@@ -199,6 +201,7 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
+    """Return what is wrong with the header, or an empty string; so do the checks below."""
     right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
     right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
     right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
@@ -226,9 +229,8 @@ def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
 def _wrong_part(part: Any) -> str:
     if part is None:
         return ""
-    right = type(part) is GalleryPart and isinstance(part.mates, str)
-    right = right and all(isinstance(x, tuple) for x in (part.covered, part.missing))
-    right = right and all(isinstance(x, str) for x in (*part.covered, *part.missing))
+    right = type(part) is GalleryPart and _as_annotated(part, "str", "tuple[str, ...]")
+    right = right and isinstance(part.covered, tuple) and isinstance(part.missing, tuple)
     if right and part.covered:
         return ""
     return "the part of the gallery is damaged"
@@ -237,10 +239,8 @@ def _wrong_part(part: Any) -> str:
 def _wrong_sharing(shared: Any) -> str:
     if shared is None:
         return ""
-    right = type(shared) is Sharing and isinstance(shared.salted, bool)
-    right = right and is_whole(shared.min_count) and is_whole(shared.attempts_per_person)
-    right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
-    if right:
+    right = type(shared) is Sharing and _as_annotated(shared, "bool", "int", "float")
+    if right and shared.epsilon > 0:
         return ""
     return "its record of sharing is damaged"
 
@@ -256,10 +256,10 @@ def _totals(array: np.ndarray) -> list[int]:
 def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
     words = "{} values, {} of them NaN, with the sum {}"
     for name, expected in totals.items():
-        found = _totals(arrays[name])
-        if found != expected:
+        counted = _totals(arrays[name])
+        if counted != expected:
             said = f"its header has {words.format(*expected)}"
-            return f"the array {name!r} has {words.format(*found)}; {said}"
+            return f"the array {name!r} has {words.format(*counted)}; {said}"
     return ""
 
 
@@ -280,8 +280,6 @@ _OPTIONS = {
 #: Means over queries that a folded tally may hold.
 _MEANS = {*FOLDED_MEANS, "mrep", "mvp", "mfr"}
 
-_WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
-_NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
 _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 
 
@@ -310,15 +308,30 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
 def _about(about: Any) -> str:
     if type(about) is not Provenance:
         return "the description of its data is missing"
-    right = all(isinstance(getattr(about, k), str) for k in _WORDS)
-    right = right and all(is_whole(getattr(about, k)) for k in _NUMBERS)
-    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites", "reading"):
-        value = getattr(about, k)
-        right = right and isinstance(value, (frozenset, tuple))
-        right = right and all(isinstance(x, str) for x in value)
-    if right:
+    if _as_annotated(about, "str", "int", "frozenset", "tuple[str, ...]"):
         return ""
     return "the description of its data is damaged"
+
+
+# What a field holds, by its annotation.
+_HOLDS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int": is_whole,
+    "float": lambda value: isinstance(value, float),
+    "frozenset": lambda value: _are_texts(value),
+    "tuple[str, ...]": lambda value: _are_texts(value),
+}
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, frozenset | tuple) and all(isinstance(x, str) for x in values)
+
+
+def _as_annotated(value: Any, *annotations: str) -> bool:
+    """Whether all fields of these annotations hold what they say, counts from 0."""
+    checked = [field for field in fields(value) if field.type in annotations]
+    return all(_HOLDS[str(field.type)](getattr(value, field.name)) for field in checked)
 
 
 def _are_counts(value: Any) -> bool:
@@ -356,8 +369,7 @@ def _verification(tally: VerificationTally) -> str:
         return "the operating points are damaged"
     if tally.kept is not None and not _kept(tally.kept, cells):
         return "the scores that were kept are damaged"
-    words = (tally.templates, tally.fusion, tally.claims)
-    if not all(isinstance(x, str) for x in words) or not is_whole(tally.skipped_claims):
+    if not _as_annotated(tally, "str", "int"):
         return "the options it was counted with are damaged"
     return _attempts_disagree(tally)
 
@@ -451,7 +463,7 @@ def _identification(tally: IdentificationTally) -> str:
         lengths.add(len(value))
     if len(lengths) != 1:
         return "its lists differ in length"
-    if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
+    if not _as_annotated(tally, "str"):
         return "the options it was counted with are damaged"
     return _ranks_disagree(tally)
 
@@ -487,9 +499,8 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
         return "the options it was folded with are damaged"
     bins = len(limits) + 1
     shapes: dict[str, tuple[int, ...]] = {"genuine": (bins,), "impostor": (bins,)}
-    words: tuple[Any, ...] = (tally.fusion,)
     if isinstance(tally, FoldedIdentification):
-        ranks, words = tally.ranks, (*words, tally.rank_unit, tally.ties)
+        ranks = tally.ranks
         right = is_array(ranks, "i") and len(ranks) > 0
         if not right or ranks[0] < 1 or not rises(ranks, strictly=True):
             return "the ranks are not an increasing list of numbers"
@@ -497,9 +508,8 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
         names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
         numbers = [*(getattr(tally, x) for x in names), tally.tied + 1]
     else:
-        words = (*words, tally.templates, tally.claims)
         numbers = [tally.skipped_claims]
-    if not all(isinstance(x, str) for x in words) or not all(map(is_whole, numbers)):
+    if not _as_annotated(tally, "str") or not all(map(is_whole, numbers)):
         return "the options and numbers it was folded with are damaged"
     for name, shape in shapes.items():
         table = getattr(tally, name)
@@ -517,8 +527,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
     if not is_array(ranks, "i") or not rises(ranks, strictly=True) or (ranks < 1).any():
         return "the ranks are not an increasing list of numbers"
     right = isinstance(measures, tuple) and {*measures} <= _MEANS and len(measures) > 0
-    right = right and isinstance(tally.rules, str) and isinstance(tally.merged, bool)
-    if not right or not all(map(is_whole, (tally.queries, tally.open_queries, tally.skipped))):
+    if not right or not _as_annotated(tally, "str", "bool", "int"):
         return "the options and numbers it was folded with are damaged"
     shape = len(measures) * max(1, len(limits)), VALUE_BINS + 1
     for name, kind in (("values", np.int64), ("ends", np.bool_)):
@@ -533,8 +542,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
 
 
 def _retrieval(tally: ReidTally) -> str:
-    words = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
-    if not all(isinstance(getattr(tally, name), str) for name in words):
+    if not _as_annotated(tally, "str"):
         return "the convention it was counted with is damaged"
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
@@ -568,9 +576,7 @@ def _retrieval(tally: ReidTally) -> str:
 
 def _within_thresholds(tally: GomTally) -> str:
     """Check the entries retrieved within thresholds."""
-    words = (tally.convention, tally.removed, tally.junk, tally.variant)
-    ends = (tally.low, tally.high)
-    if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
+    if not _as_annotated(tally, "str", "float"):
         return "the convention it was counted with is damaged"
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"

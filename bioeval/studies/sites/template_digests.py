@@ -73,10 +73,10 @@ class DigestKey:
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
-            found = "empty"
+            given = "empty"
             if not isinstance(text, (str, bytes)):
-                found = type(text).__name__
-            raise DataError(f"key is {found}; expected a text that all sites share")
+                given = type(text).__name__
+            raise DataError(f"key is {given}; expected a text that all sites share")
         if isinstance(text, str):
             raw = text.encode("utf-8", "surrogatepass")
         else:
@@ -94,13 +94,13 @@ class DigestKey:
         return self._of_bytes(what, (raw[place : place + 8] for place in range(0, len(raw), 8)))
 
     def _of_bytes(self, what: str, pieces: Iterable[bytes]) -> np.ndarray:
-        about, found = f"{what}\0".encode("utf-8", "surrogatepass"), []
+        about, digests = f"{what}\0".encode("utf-8", "surrogatepass"), []
         start = hashlib.blake2b(about, key=self.secret, digest_size=8)
         for piece in pieces:
             one = start.copy()
             one.update(piece)
-            found.append(one.digest())
-        return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
+            digests.append(one.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
     def digest(self, what: str, text: str) -> int:
         """Return 64 bits for a text."""
@@ -209,11 +209,11 @@ class CountedProbes:
         """
         codes, embedded = codes_of(scores), scores._embedded
         people = _described(codes.probe, codes.values, scores.probe_meta, key, knows_people(scores))
-        found = key.of_numbers("embedding" if embedded else "scores", sums)
-        found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
-        found |= varied.astype(np.uint64) * _VARIED
-        found |= np.uint64(embedded) * _EMBEDDED + np.uint64(sampled) * _SAMPLED
-        return replace(self, people=people, scores=found)
+        digests = key.of_numbers("embedding" if embedded else "scores", sums)
+        digests &= ~(_VARIED | _EMBEDDED | _SAMPLED)
+        digests |= varied.astype(np.uint64) * _VARIED
+        digests |= np.uint64(embedded) * _EMBEDDED + np.uint64(sampled) * _SAMPLED
+        return replace(self, people=people, scores=digests)
 
     def without_samples(self) -> CountedProbes:
         """Return the probes of an older layout: its digests are of all scores of a probe."""
@@ -334,12 +334,12 @@ def _numbers(rows: np.ndarray) -> str:
 
 def _of_both(one: CountedProbes, other: CountedProbes, name: str) -> np.ndarray | None:
     """Return digests of the probes of both; None where either is unknown."""
-    found = [getattr(x, name) for x in (one, other)]
-    if all(x is None for x in found):
+    digests = [getattr(x, name) for x in (one, other)]
+    if all(x is None for x in digests):
         return None
     sizes = len(one.probes), len(other.probes)
     return np.concatenate(
-        [np.zeros(n, np.uint64) if x is None else x for x, n in zip(found, sizes, strict=True)]
+        [np.zeros(n, np.uint64) if x is None else x for x, n in zip(digests, sizes, strict=True)]
     )
 
 
@@ -371,9 +371,9 @@ def template_digests(
     """Return increasing digests of a site's gallery templates, and of its subjects."""
     codes = codes_of(scores)
     labels = codes.values
-    found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
+    templates = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
-    return _mixed(found, key.digest("site", site)), np.unique(subjects)
+    return _mixed(templates, key.digest("site", site)), np.unique(subjects)
 
 
 def _templates(
@@ -396,23 +396,23 @@ def _described(
 ) -> np.ndarray:
     """Return a digest of label and metadata of each template, without labels from a mask."""
     if labelled:
-        found = key.of_labels(codes, labels)
+        digests = key.of_labels(codes, labels)
     else:
-        found = np.zeros(len(codes), dtype=np.uint64)
+        digests = np.zeros(len(codes), dtype=np.uint64)
     for name in sorted(meta):
-        found = _mixed(found, _column(meta[name], f"metadata {name}", key))
-    return found
+        digests = _mixed(digests, _column(meta[name], f"metadata {name}", key))
+    return digests
 
 
 def _pairs(scores: PairScores, key: DigestKey) -> np.ndarray:
     """Return a digest for each pair."""
-    found = scores.genuine.astype(np.uint64)
+    digests = scores.genuine.astype(np.uint64)
     if scores.pair_subjects is not None:
         for column, side in zip(scores.pair_subjects.T, ("first", "second"), strict=True):
-            found = _mixed(found, _column(column, side, key))
+            digests = _mixed(digests, _column(column, side, key))
     for ids in scores.pair_ids.T:
-        found = _mixed(found, ids.astype(np.uint64))
-    return found
+        digests = _mixed(digests, ids.astype(np.uint64))
+    return digests
 
 
 def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
