@@ -124,17 +124,17 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     """
     from bioeval.base.errors import RemovedNameError, nearest_name
 
-    found = former.get(name)
-    if found is None:
+    now = former.get(name)
+    if now is None:
         raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
-    if not all(map(str.isidentifier, found.split("."))):
-        raise RemovedNameError(f"{package}.{name} was removed; {found}")
-    if "." in found:
-        new = found
+    if not all(map(str.isidentifier, now.split("."))):
+        raise RemovedNameError(f"{package}.{name} was removed; {now}")
+    if "." in now:
+        new = now
     else:
-        new = f"{package}.{found}"
+        new = f"{package}.{now}"
     _warn_of_former(f"{package}.{name}", new, 4)
-    return found
+    return now
 
 
 def _warn_of_former(name: str, new: str, stacklevel: int) -> None:

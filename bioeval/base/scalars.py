@@ -200,17 +200,17 @@ class MeanOverQueries(Scalar):
 
 def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return rates that are not given, of counts that are; NaN without attempts."""
-    found = dict(given)
+    values_of = dict(given)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
-        if scalar.name in found:
+        if scalar.name in values_of:
             continue
         if scalar.quotient:
-            if found.keys() >= {*scalar.quotient[0], *scalar.quotient[1]}:
-                above, below = (sum(found[x] for x in names) for names in scalar.quotient)
-                found[scalar.name] = above / np.where(below > 0, below, np.nan)
+            if values_of.keys() >= {*scalar.quotient[0], *scalar.quotient[1]}:
+                above, below = (sum(values_of[x] for x in names) for names in scalar.quotient)
+                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
-            found[scalar.name] = scalar.of_rates(found["far"], found["frr"])
-    return {name: values for name, values in found.items() if name not in given}
+            values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
+    return {name: values for name, values in values_of.items() if name not in given}
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)

@@ -216,11 +216,11 @@ def doors() -> Mapping[str, Study]:
         for entry in os.scandir(place)
         if entry.is_dir() and not entry.name.startswith("_")
     ]
-    found = {}
+    stand_ins = {}
     for name in sorted(names):
         package = f"{folder.__name__}.{name}"
-        found[name] = importlib.import_module(package).STUDY.stand_in(package)
-    return found
+        stand_ins[name] = importlib.import_module(package).STUDY.stand_in(package)
+    return stand_ins
 
 
 def hooks(name: str) -> list[Any]:

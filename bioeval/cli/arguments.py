@@ -118,14 +118,14 @@ def _gallery(text: str) -> float | int | str:
 
 
 def _claims(text: str) -> dict[str, float | int]:
-    found: dict[str, float | int] = {}
+    options: dict[str, float | int] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         read = {"genuine": float, "per_probe": int}.get(name.strip().replace("-", "_"))
         if read is None:
             raise ValueError
-        found[name.strip().replace("-", "_")] = read(value)
-    return found
+        options[name.strip().replace("-", "_")] = read(value)
+    return options
 
 
 NUMBERS = Typed(

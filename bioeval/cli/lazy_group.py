@@ -117,8 +117,8 @@ class LazyGroup(click.Group):
         home = "bioeval.cli.command"
         if cmd_name in COMMANDS:
             home = COMMANDS[cmd_name].home
-        found = vars(importlib.import_module(home)).values()
-        return next(x for x in found if isinstance(x, click.Command) and x.name == cmd_name)
+        members = vars(importlib.import_module(home)).values()
+        return next(x for x in members if isinstance(x, click.Command) and x.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -375,18 +375,20 @@ def command(
 
             tree = with_failures(tree, **failures)
         per_query = options["per_query"]
-        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
+        evaluation = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
         for one in more:
             one.make(scores, protocol, resolved, stages)
         formats = (plot_formats or ("png",)) if output.plots else ()
         if output.documented:
-            document = found.document()
+            document = evaluation.document()
         else:
             document = {}
         tell = output.remarks.append
-        files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
+        files = output.write(
+            document, lambda folder: evaluation.write(folder, formats, tell), stages
+        )
         shown = {name: x for one in more for name, x in one.page_options.items()}
-        output.write_page(found.shown_by_name(), read, stages, **shown)
-    if found.queries and document:
-        document["tasks"]["reid"]["worst_first"] = found.queries
-    output.show(found.table(), document, files)
+        output.write_page(evaluation.shown_by_name(), read, stages, **shown)
+    if evaluation.queries and document:
+        document["tasks"]["reid"]["worst_first"] = evaluation.queries
+    output.show(evaluation.table(), document, files)

@@ -122,9 +122,9 @@ class Evaluation:
         return document
 
     def _results(self) -> dict[str, Any]:
-        found = self.datasets
-        if found:
-            first = next(iter(found.values())).attrs
+        results = self.datasets
+        if results:
+            first = next(iter(results.values())).attrs
         else:
             first = {}
         shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
@@ -134,17 +134,17 @@ class Evaluation:
             **{name: first[name] for name in shared if name in first},
         }
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self._reword) for path, ds in found.items()}
+            tasks = {path: _fold_task(ds, self._reword) for path, ds in results.items()}
             return {**head, "tasks": tasks}
-        chosen = any(has_chosen(dataset) for dataset in found.values())
+        chosen = any(has_chosen(dataset) for dataset in results.values())
         return {
             **head,
             **({"chosen_on": CHOSEN} if chosen else {}),
-            "tasks": {path: task_document(dataset) for path, dataset in found.items()},
-            **({"left_out": why} if (why := left_out(found)) else {}),
+            "tasks": {path: task_document(dataset) for path, dataset in results.items()},
+            **({"left_out": why} if (why := left_out(results)) else {}),
             "warnings": [
                 {"message": self._reword(message), "tasks": paths}
-                for message, paths in {**alarms(found), **warnings(found)}.items()
+                for message, paths in {**alarms(results), **warnings(results)}.items()
             ],
         }
 

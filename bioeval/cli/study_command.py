@@ -88,12 +88,12 @@ def checked(
     from bioeval.views.tables.sections import section
     from bioeval.views.tasks import datasets, has_folds
 
-    found = dict(datasets(tree))
+    results = dict(datasets(tree))
     if has_folds(tree):
-        rates = [x for ds in found.values() for k, x in ds.items() if str(k).endswith("_mean")]
+        rates = [x for ds in results.values() for k, x in ds.items() if str(k).endswith("_mean")]
         require_values(rates, [scores], protocol)
     else:
-        rows = [row for path, dataset in found.items() for row in section(dataset, path).rows]
+        rows = [row for path, dataset in results.items() for row in section(dataset, path).rows]
         if not any(row.is_defined and (given or row.measure != "FAR") for row in rows):
             refuse([scores], protocol)
     return with_doubts(tree, scores, protocol, stages)

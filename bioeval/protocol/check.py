@@ -70,8 +70,8 @@ class Problems:
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
         """Add a value that has no meaning beside the others."""
-        found = shorten(list(value) if isinstance(value, tuple) else value)
-        self.add((section, key), f"{key} = {found} has no meaning {why}; expected to be left out")
+        given = shorten(list(value) if isinstance(value, tuple) else value)
+        self.add((section, key), f"{key} = {given} has no meaning {why}; expected to be left out")
 
     def raise_if_any(self) -> None:
         """Raise one :class:`CardError` of all problems, in the order of their lines."""
@@ -183,10 +183,10 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
     for key in fields_of(Retrieval):
         ours, theirs = values["gom"].get(key), values["reid"].get(key)
         if ours is not None and theirs is not None and ours != theirs:
-            found = shorten(list(ours) if isinstance(ours, tuple) else ours)
+            given = shorten(list(ours) if isinstance(ours, tuple) else ours)
             expected = shorten(list(theirs) if isinstance(theirs, tuple) else theirs)
             problems.add(
-                ("gom", key), f"{key} = {found}; expected {expected}, as in [reid] of this card"
+                ("gom", key), f"{key} = {given}; expected {expected}, as in [reid] of this card"
             )
 
 
@@ -393,8 +393,8 @@ def _check_section(
             try:
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
-                found = error.found or f"= {shorten(data[key])}"
-                problems.add(place, f"{key} {found}; {error}")
+                shown = error.found or f"= {shorten(data[key])}"
+                problems.add(place, f"{key} {shown}; {error}")
     return values
 
 
@@ -485,22 +485,22 @@ def unmet_rules_of_draft(path: str) -> list[str]:
 
 
 def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
-    found = []
+    problems = []
     name, source = head.get("name"), head.get("source")
     if name is not None and file and file != f"{name}.toml":
-        found.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
+        problems.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
     if not isinstance(source, Mapping):
         source = {}
     if source.get("section") is None:
-        found.append("[source] section is missing; expected the section, chapter or part")
+        problems.append("[source] section is missing; expected the section, chapter or part")
     undated = any(word in str(source.get("text", "")).lower() for word in _UNDATED)
     if source.get("year") is None and not undated:
-        found.append(
+        problems.append(
             "[source] year is missing; expected the year, unless the text names a lecture or an "
             "ongoing evaluation"
         )
     if not head.get("not_said"):
-        found.append(
+        problems.append(
             "not_said is empty; expected a sentence for each point that the card leaves open"
         )
-    return found
+    return problems

@@ -268,11 +268,11 @@ def read_toml(text: str, where: str) -> dict[str, object]:
         raise CardError(f"{where}: not valid TOML: brackets are nested too deeply") from None
     except ValueError as error:
         message = str(error)
-        found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-        if found is None:
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+        if place is None:
             raise CardError(f"{where}: not valid TOML: {message}") from error
-        message = message[: found.start()]
-        line, column = found.groups()
+        message = message[: place.start()]
+        line, column = place.groups()
         if line is None:
             line, column = text.rstrip().count("\n") + 1, "at the end of the text"
         else:
@@ -306,11 +306,11 @@ def locate(text: str) -> dict[Place, int]:
         if table is None:
             continue  # the next lines belong to the same value
         if statement.lstrip().startswith("["):
-            section = found = _keys(table)
+            section = path = _keys(table)
         else:
-            found = section + _assigned(statement)
-        for length in range(1, len(found) + 1):
-            lines.setdefault(found[:length], first + 1)
+            path = section + _assigned(statement)
+        for length in range(1, len(path) + 1):
+            lines.setdefault(path[:length], first + 1)
         first = None
     return lines
 

@@ -488,13 +488,11 @@ def kind_finding(
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
-    severity, message, remedy = judge_kind(
-        eer, scores.kind, people, diagonal=diagonal, origin=scores._origin
-    )
+    verdict = judge_kind(eer, scores.kind, people, diagonal=diagonal, origin=scores._origin)
     count = 0
     if eer > 0.5:
         count = len(genuine) + len(impostor)
-    return Finding("kind", severity, message, count, "", remedy)
+    return Finding("kind", verdict.severity, verdict.message, count, "", verdict.remedy)
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
