@@ -97,7 +97,7 @@ def number_in(text: str) -> float:
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64, or raise :class:`DataError` where one is not doubles there.
+    """Return numbers as float64, or raise :class:`DataError` where one is not exact there.
 
     Scores are compared with the number that was given, never with its neighbour.
     """

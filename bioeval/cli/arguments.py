@@ -120,11 +120,12 @@ def _gallery(text: str) -> float | int | str:
 def _claims(text: str) -> dict[str, float | int]:
     options: dict[str, float | int] = {}
     for part in text.split(","):
-        name, _, value = part.partition("=")
-        read = {"genuine": float, "per_probe": int}.get(name.strip().replace("-", "_"))
+        written, _, value = part.partition("=")
+        name = written.strip().replace("-", "_")
+        read = {"genuine": float, "per_probe": int}.get(name)
         if read is None:
             raise ValueError
-        options[name.strip().replace("-", "_")] = read(value)
+        options[name] = read(value)
     return options
 
 

@@ -247,10 +247,7 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    if scheduler.endswith(".json"):
-        address = _address_in(scheduler)
-    else:
-        address = scheduler
+    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:

@@ -79,8 +79,11 @@ def by_heading(
     command: str, params: Sequence[click.Parameter], ctx: click.Context
 ) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the headings of a command with the lines of its options."""
-    place = {option: heading for heading, options in HEADINGS.items() for option in options}
-    order = {option: i for options in HEADINGS.values() for i, option in enumerate(options)}
+    place: dict[str, str] = {}
+    order: dict[str, int] = {}
+    for heading, options in HEADINGS.items():
+        place |= dict.fromkeys(options, heading)
+        order |= {option: i for i, option in enumerate(options)}
     for heading, options in _OF_COMMAND.get(command, {}).items():
         place |= dict.fromkeys(options, heading)
         order |= {option: i - len(options) for i, option in enumerate(options)}  # before others
