@@ -110,7 +110,7 @@ def lazy_names(
 
 def _homes(stub: str) -> dict[str, str]:
     """Return the module of each name that a stub imports."""
-    homes = {}
+    homes: dict[str, str] = {}
     for home, names in re.findall(_IMPORT, stub, re.MULTILINE):
         homes |= dict.fromkeys(re.findall(r"(\w+) as ", names), home)
     return homes

@@ -99,6 +99,7 @@ def _threshold(text: str) -> float | str:
 
 
 def _size(text: str) -> float | int:
+    """Return a proportion, or a number of subjects or templates."""
     if set(text) & set(".eEn"):
         size = float(text)
     else:
@@ -118,6 +119,7 @@ def _gallery(text: str) -> float | int | str:
 
 
 def _claims(text: str) -> dict[str, float | int]:
+    """Return the options of claims, as in ``genuine=0.5,per_probe=1``."""
     options: dict[str, float | int] = {}
     for part in text.split(","):
         written, _, value = part.partition("=")

@@ -168,7 +168,8 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings, in columns of one width."""
         listed = by_heading(self.name or "", self.get_params(ctx), ctx)
-        widest = min(30, max(len(name) for _, lines in listed for name, _ in lines))
+        every = itertools.chain.from_iterable(lines for _, lines in listed)
+        widest = min(30, max(len(name) for name, _ in every))
         for heading, lines in listed:
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])

@@ -123,6 +123,7 @@ def _item(text: str, width: int) -> list[str]:
 def _paragraph(
     width: int, say: Callable[[str], str], text: str, label: str = "", indent: int = 0
 ) -> list[str]:
+    """Return a text as lines of a width, below its label where there is one."""
     text, label = say(text), say(label)
     hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
