@@ -163,7 +163,10 @@ def about_attrs(
     shown = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
         shown.append(f"and {len(about.fingerprints) - 4} more")
-    optional = {"reading": "; ".join(about.reading), "attacks_left_out": about.attacks}
+    optional: dict[str, str | int] = {
+        "reading": "; ".join(about.reading),
+        "attacks_left_out": about.attacks,
+    }
     return {
         "task": task,
         "system": about.name,

@@ -127,7 +127,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
             f"{failed} failed comparisons are rejected attempts already, and {Argument('fta')} "
             f"would count failures twice; give {Argument('nan', 'exclude')}, or leave it out"
         )
-    added = {}
+    added: dict[str, tuple] = {}
     for name, variable in ds.data_vars.items():
         rates = _rates(str(name), variable.values, fta, fte)
         added |= {k: (variable.dims, values, FAILURES[k].attrs()) for k, values in rates.items()}
