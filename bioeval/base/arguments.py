@@ -89,11 +89,11 @@ def number_in(text: str) -> float:
 
     ``1e400`` is no infinity and ``1e-400`` no 0: scores may lie between.
     """
-    found = float(text)
-    underflow = found == 0 and bool(set(text.lower().partition("e")[0]) & set("123456789"))
+    number = float(text)
+    underflow = number == 0 and bool(set(text.lower().partition("e")[0]) & set("123456789"))
     if overflows(text) or underflow:
         raise ValueError(text)
-    return found
+    return number
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
@@ -103,22 +103,19 @@ def as_float64(name: str, values: Any) -> np.ndarray:
     """
     given = np.asarray(values)
     with np.errstate(over="ignore"):
-        found = given.astype(np.float64)
+        doubles = given.astype(np.float64)
     # A list of integers and floats is rounded already where it becomes an array.
     each = values if isinstance(values, (list, tuple)) else given.reshape(-1)
     wide = given.dtype.kind == "O" or given.dtype.itemsize > 8
-    if wide:
-        doubtful = found == found
-    else:
-        doubtful = abs(found) >= 2.0**53
+    doubtful = doubles == doubles if wide else abs(doubles) >= 2.0**53
     for i in np.flatnonzero(doubtful).tolist():
-        number, near = each[i], found.reshape(-1)[i].item()
+        number, near = each[i], doubles.reshape(-1)[i].item()
         if near != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
                 f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
                 f"compared; the nearest one is {near!r}"
             )
-    return found
+    return doubles
 
 
 def require_probability(name: str, value: Any) -> np.ndarray:

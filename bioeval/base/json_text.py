@@ -32,12 +32,12 @@ class _RefusedError(Exception):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _RefusedError(f"the key {twice!r} is there twice; expected each key once")
-    return found
+    return members
 
 
 def _number(text: str) -> float:

@@ -69,16 +69,21 @@ def lazy_names(
 
     @functools.cache
     def known() -> Offered:
-        if offered:
-            more = offered()
-        else:
-            more = Offered({}, {}, {})
-        return Offered(*(mine | theirs for mine, theirs in zip(own(), more, strict=True)))
+        public = own()
+        if not offered:
+            return public
+        more = offered()
+        return Offered(
+            public.homes | more.homes,
+            public.other_names | more.other_names,
+            public.former | more.former,
+        )
 
     def names() -> list[str]:
         return sorted([*known().homes, *known().other_names])
 
     def of_name(name: str) -> Any:
+        """Return what has a name, and keep it in the package."""
         if name == "__all__":
             return sorted(known().homes)
         home = own().homes.get(name) or of_toolkit().get(name)
@@ -105,11 +110,10 @@ def lazy_names(
 
 def _homes(stub: str) -> dict[str, str]:
     """Return the module of each name that a stub imports."""
-    return {
-        name: home
-        for home, names in re.findall(_IMPORT, stub, re.MULTILINE)
-        for name in re.findall(r"(\w+) as ", names)
-    }
+    homes: dict[str, str] = {}
+    for home, names in re.findall(_IMPORT, stub, re.MULTILINE):
+        homes |= dict.fromkeys(re.findall(r"(\w+) as ", names), home)
+    return homes
 
 
 def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:
@@ -124,17 +128,14 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     """
     from bioeval.base.errors import RemovedNameError, nearest_name
 
-    found = former.get(name)
-    if found is None:
+    now = former.get(name)
+    if now is None:
         raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
-    if not all(map(str.isidentifier, found.split("."))):
-        raise RemovedNameError(f"{package}.{name} was removed; {found}")
-    if "." in found:
-        new = found
-    else:
-        new = f"{package}.{found}"
+    if not all(map(str.isidentifier, now.split("."))):
+        raise RemovedNameError(f"{package}.{name} was removed; {now}")
+    new = now if "." in now else f"{package}.{now}"
     _warn_of_former(f"{package}.{name}", new, 4)
-    return found
+    return now
 
 
 def _warn_of_former(name: str, new: str, stacklevel: int) -> None:

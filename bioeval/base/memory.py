@@ -45,20 +45,20 @@ def require_bytes(name: str, value: Any) -> int:
     >>> require_bytes("memory_limit", "2 GiB"), require_bytes("memory_limit", "500MB")
     (2147483648, 500000000)
     """
-    found = None
+    size = None
     if isinstance(value, str):
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value)
         if parts and parts[2].upper() in _UNITS:
-            found = int(float(parts[1]) * _UNITS[parts[2].upper()])
+            size = int(float(parts[1]) * _UNITS[parts[2].upper()])
     elif isinstance(value, SupportsIndex) and not isinstance(value, bool):
         with suppress(TypeError):  # of an array with several values
-            found = operator.index(value)
-    if found is None or found < 1:
+            size = operator.index(value)
+    if size is None or size < 1:
         raise DataError(
             f"{subject(name)} is {value!r}; expected a number of bytes >= 1, or text such as "
             "'2 GiB' or '500 MB'"
         )
-    return found
+    return size
 
 
 def in_words(size: float) -> str:

@@ -26,12 +26,13 @@ def panel(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
     >>> "&lt;b&gt;" in panel("Scores", [("system", "<b>")])
     True
     """
-    lines = "".join(
-        f'<tr style="{_PLAIN}"><th scope="row" style="{_ROW};font-weight:normal;opacity:0.75">'
-        f'{safe(name)}</th><td style="{_ROW}">{safe(text)}</td></tr>'
-        for name, text in rows
-        if text
-    )
+    lines = ""
+    for name, text in rows:
+        if text:
+            lines += (
+                f'<tr style="{_PLAIN}"><th scope="row" style="{_ROW};font-weight:normal;'
+                f'opacity:0.75">{safe(name)}</th><td style="{_ROW}">{safe(text)}</td></tr>'
+            )
     return (
         f'<div style="{_BOX}"><strong>{safe(title)}</strong>'
         f'<table style="{_PLAIN};border-collapse:collapse;margin:0.2em 0 0 0">{lines}</table>'
@@ -45,12 +46,10 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
         for x in heads
     )
-    body = "".join(
-        f'<tr style="{_PLAIN}">'
-        + "".join(f'<td style="{_ROW}">{safe(x)}</td>' for x in row)
-        + "</tr>"
-        for row in rows
-    )
+    body = ""
+    for row in rows:
+        cells = "".join(f'<td style="{_ROW}">{safe(x)}</td>' for x in row)
+        body += f'<tr style="{_PLAIN}">{cells}</tr>'
     return (
         f'<table style="{_PLAIN};border-collapse:collapse;margin:0.4em 0 0 0">'
         f'<tr style="{_PLAIN}">{head}</tr>{body}</table>'

@@ -7,6 +7,7 @@ partitions read it here: a new scalar is one entry in this file.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -200,17 +201,19 @@ class MeanOverQueries(Scalar):
 
 def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return rates that are not given, of counts that are; NaN without attempts."""
-    found = dict(given)
+    values_of = dict(given)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
-        if scalar.name in found:
+        if scalar.name in values_of:
             continue
         if scalar.quotient:
-            if found.keys() >= {*scalar.quotient[0], *scalar.quotient[1]}:
-                above, below = (sum(found[x] for x in names) for names in scalar.quotient)
-                found[scalar.name] = above / np.where(below > 0, below, np.nan)
+            counts, attempts = scalar.quotient
+            if values_of.keys() >= {*counts, *attempts}:
+                above = sum(values_of[name] for name in counts)
+                below = sum(values_of[name] for name in attempts)
+                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
-            found[scalar.name] = scalar.of_rates(found["far"], found["frr"])
-    return {name: values for name, values in found.items() if name not in given}
+            values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
+    return {name: values for name, values in values_of.items() if name not in given}
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)
@@ -719,28 +722,23 @@ VERIFICATION_POINTS = tuple(
 OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
 
 #: Rates of folds, of repeated partitions and over the thresholds, in the order of their variables.
-RATES_OF = {
-    result: tuple(
-        scalar
-        for scalar in VERIFICATION_SCALARS
-        if result in scalar.results and (scalar.quotient or scalar.of_rates) and not scalar.best
-    )
-    for result in ("folds", "repeats", "task")
-}
+RATES_OF: dict[str, tuple[Scalar, ...]] = {}
+_AT_A_THRESHOLD = [x for x in VERIFICATION_SCALARS if (x.quotient or x.of_rates) and not x.best]
+for _result in ("folds", "repeats", "task"):
+    RATES_OF[_result] = tuple(x for x in _AT_A_THRESHOLD if _result in x.results)
 
 #: Those of a test part, and what only some test parts have the counts of.
 FOLD_RATES = (*RATES_OF["folds"], FAR_UNENROLLED, *SEEN, *ATTACK_RATES)
 
 #: The rates of a decision over the threshold, in the order of their variables.
-DECISIONS = tuple(
-    next(x for x in VERIFICATION_RATES if x.name == name) for name in ("gar", "frr", "far", "grr")
-)
+_BY_NAME = {scalar.name: scalar for scalar in VERIFICATION_SCALARS}
+DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF = {
     "verification": (
         EQUAL_ERROR[0],
-        next(scalar for scalar in _OTHER_POINTS if scalar.name == "auc"),
+        _BY_NAME["auc"],
         FRR_AT_FAR,
         FAR_AT_FRR,
     ),
@@ -749,37 +747,21 @@ POINTS_OF = {
 }
 
 #: What is averaged over folds, by name; of several of a name the first.
-AVERAGED = {
-    scalar.name: scalar
-    for scalar in reversed(
-        (
-            *RATES_OF["folds"],
-            *(scalar for scalar in RATES_OF["repeats"] if "folds" not in scalar.results),
-            FAR_UNENROLLED,
-            *SEEN,
-            *ATTACK_RATES,
-            DIR,
-            CMS,
-            *(scalar for points in POINTS_OF.values() for scalar in points),
-            *reversed(CALIBRATION_POINTS),
-        )
-    )
-}
+_AVERAGED = (
+    *RATES_OF["folds"],
+    *(scalar for scalar in RATES_OF["repeats"] if "folds" not in scalar.results),
+    *(FAR_UNENROLLED, *SEEN, *ATTACK_RATES, DIR, CMS),
+    *itertools.chain.from_iterable(POINTS_OF.values()),
+    *reversed(CALIBRATION_POINTS),
+)
+AVERAGED = {scalar.name: scalar for scalar in reversed(_AVERAGED)}
 
 #: What two systems are compared by, by name.
-COMPARED = {
-    scalar.name: scalar
-    for scalar in (
-        *VERIFICATION_SCALARS,
-        FRR_AT_FAR,
-        FAR_AT_FRR,
-        RECOGNITION_RATE,
-        DIR_AT_FAR,
-        CMC,
-        *_QUERY_MEANS,
-    )
-    if "comparison" in scalar.results
-}
+_OF_COMPARISON = (
+    *VERIFICATION_SCALARS,
+    *(FRR_AT_FAR, FAR_AT_FRR, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS),
+)
+COMPARED = {x.name: x for x in _OF_COMPARISON if "comparison" in x.results}
 
 #: Every scalar by its name; EER that of verification.
 SCALARS = {

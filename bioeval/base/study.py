@@ -210,17 +210,15 @@ def doors() -> Mapping[str, Study]:
     """Return the door of each study, by the name of its folder, in alphabetical order."""
     import bioeval.studies as folder
 
-    names = [
-        entry.name
-        for place in folder.__path__
-        for entry in os.scandir(place)
-        if entry.is_dir() and not entry.name.startswith("_")
-    ]
-    found = {}
+    names = []
+    for place in folder.__path__:
+        folders = [entry.name for entry in os.scandir(place) if entry.is_dir()]
+        names += [name for name in folders if not name.startswith("_")]
+    stand_ins = {}
     for name in sorted(names):
         package = f"{folder.__name__}.{name}"
-        found[name] = importlib.import_module(package).STUDY.stand_in(package)
-    return found
+        stand_ins[name] = importlib.import_module(package).STUDY.stand_in(package)
+    return stand_ins
 
 
 def hooks(name: str) -> list[Any]:
@@ -228,5 +226,9 @@ def hooks(name: str) -> list[Any]:
 
     :data:`HOOKS` has the questions.
     """
-    homes = [study.hooks[name].rpartition(".") for study in doors().values() if name in study.hooks]
-    return [getattr(importlib.import_module(module), found) for module, _, found in homes]
+    answers = []
+    for study in doors().values():
+        if name in study.hooks:
+            module, _, attribute = study.hooks[name].rpartition(".")
+            answers.append(getattr(importlib.import_module(module), attribute))
+    return answers

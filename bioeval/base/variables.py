@@ -211,13 +211,13 @@ CLOSED_SET: dict[str, Name] = {
 def ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     """Name the confidence limits of values."""
     stems = {"eer": "eer_interval"}  # eer_low and eer_high are the bracket of FVC
-    return {
-        f"{stems.get(name, name)}_{side}": Name(
-            f"{end} end of the interval (attribute interval_method) of {name}", of[name].units
-        )
-        for name in names
-        for side, end in (("low", "lower"), ("high", "upper"))
-    }
+    limits = {}
+    for name in names:
+        where = f"end of the interval (attribute interval_method) of {name}"
+        stem = stems.get(name, name)
+        limits[f"{stem}_low"] = Name(f"lower {where}", of[name].units)
+        limits[f"{stem}_high"] = Name(f"upper {where}", of[name].units)
+    return limits
 
 
 def in_band(names: tuple[str, ...]) -> dict[str, Name]:

@@ -99,6 +99,7 @@ def _threshold(text: str) -> float | str:
 
 
 def _size(text: str) -> float | int:
+    """Return a proportion, or a number of subjects or templates."""
     if set(text) & set(".eEn"):
         size = float(text)
     else:
@@ -118,14 +119,16 @@ def _gallery(text: str) -> float | int | str:
 
 
 def _claims(text: str) -> dict[str, float | int]:
-    found: dict[str, float | int] = {}
+    """Return the options of claims, as in ``genuine=0.5,per_probe=1``."""
+    options: dict[str, float | int] = {}
     for part in text.split(","):
-        name, _, value = part.partition("=")
-        read = {"genuine": float, "per_probe": int}.get(name.strip().replace("-", "_"))
+        written, _, value = part.partition("=")
+        name = written.strip().replace("-", "_")
+        read = {"genuine": float, "per_probe": int}.get(name)
         if read is None:
             raise ValueError
-        found[name.strip().replace("-", "_")] = read(value)
-    return found
+        options[name] = read(value)
+    return options
 
 
 NUMBERS = Typed(

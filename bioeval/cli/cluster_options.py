@@ -102,10 +102,9 @@ def executor_from_options(
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
     checkpoint = options.pop("checkpoint", None)
-    if checkpoint is None:
-        found = {}
-    else:
-        found = {"checkpoint": checkpoint}
+    arguments = {}
+    if checkpoint is not None:
+        arguments["checkpoint"] = checkpoint
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
     try:
@@ -125,8 +124,8 @@ def executor_from_options(
                     cluster = _connected(scheduler)
                 else:
                     cluster = started_cluster(workers)
-                found["client"] = inside.enter_context(cluster)
-            yield found
+                arguments["client"] = inside.enter_context(cluster)
+            yield arguments
     except (KeyboardInterrupt, SystemExit, EngineError, OSError):
         if checkpoint is not None:
             from bioeval.evaluation.blocks.checkpoint import finished_blocks
@@ -248,25 +247,22 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    if scheduler.endswith(".json"):
-        address = _address_in(scheduler)
-    else:
-        address = scheduler
-    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
         from distributed import Client
 
         try:
             # One that never connects must not become what dask computes with.
-            found.put(Client(address, timeout=_CONNECT, set_as_default=False))
+            answers.put(Client(address, timeout=_CONNECT, set_as_default=False))
         except Exception as error:  # of any class, where something else answers than a scheduler
-            found.put(error)
+            answers.put(error)
 
     # In a thread, since a client waits for ever where a connection is taken and nothing is said.
     threading.Thread(target=connect, daemon=True).start()
     try:
-        client = found.get(timeout=_CONNECT + _ANSWER)
+        client = answers.get(timeout=_CONNECT + _ANSWER)
     except queue.Empty:
         client = TimeoutError("the server at this address accepts connections but does not answer")
     if isinstance(client, Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -78,23 +79,34 @@ def by_heading(
     command: str, params: Sequence[click.Parameter], ctx: click.Context
 ) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the headings of a command with the lines of its options."""
-    place = {option: heading for heading, options in HEADINGS.items() for option in options}
-    order = {option: i for options in HEADINGS.values() for i, option in enumerate(options)}
+    place: dict[str, str] = {}
+    order: dict[str, int] = {}
+    for heading, options in HEADINGS.items():
+        place |= dict.fromkeys(options, heading)
+        order |= {option: i for i, option in enumerate(options)}
     for heading, options in _OF_COMMAND.get(command, {}).items():
         place |= dict.fromkeys(options, heading)
         order |= {option: i - len(options) for i, option in enumerate(options)}  # before others
-    found: dict[str, list[tuple[int, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
+    options_of: dict[str, list[click.Option]] = {heading: [] for heading in HEADINGS}
     for param in params:
-        record = param.get_help_record(ctx)
-        if record is not None and isinstance(param, click.Option):
-            name = max(param.opts, key=len)
-            line = order.get(name, len(order)), record
-            found[place.get(name, EVALUATED)].append(line)
-    listed = [(k, [x for _, x in sorted(v, key=lambda y: y[0])]) for k, v in found.items() if v]
-    # A command of few options has one heading.
-    if sum(len(lines) for _, lines in listed) <= _FEW:
-        return [("Options", [line for _, lines in listed for line in lines])]
+        if isinstance(param, click.Option):
+            options_of[place.get(_long(param), EVALUATED)].append(param)
+    listed = []
+    for heading, under in options_of.items():
+        under.sort(key=lambda option: order.get(_long(option), len(order)))
+        records = [option.get_help_record(ctx) for option in under]
+        lines = [record for record in records if record is not None]  # None of a hidden one
+        if lines:
+            listed.append((heading, lines))
+    every = list(itertools.chain.from_iterable(lines for _, lines in listed))
+    if len(every) <= _FEW:  # a command of few options has one heading
+        return [("Options", every)]
     return listed
+
+
+def _long(option: click.Parameter) -> str:
+    """Return the long name of an option."""
+    return max(option.opts, key=len)
 
 
 _FEW = 12
@@ -121,9 +133,7 @@ class Command(click.Command):
         option takes a file or an array.
         """
         options = {
-            param.name: max(param.opts, key=len)
-            for param in self.params
-            if isinstance(param, click.Option)
+            param.name: _long(param) for param in self.params if isinstance(param, click.Option)
         }
         if "workers" in options:  # or a cluster that is there
             options["client"] = "--workers and --scheduler"
@@ -158,7 +168,8 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings, in columns of one width."""
         listed = by_heading(self.name or "", self.get_params(ctx), ctx)
-        widest = min(30, max(len(name) for _, lines in listed for name, _ in lines))
+        every = itertools.chain.from_iterable(lines for _, lines in listed)
+        widest = min(30, max(len(name) for name, _ in every))
         for heading, lines in listed:
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])
@@ -199,7 +210,7 @@ class Words(click.Choice):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the word in its own spelling."""
-        known = {str(x).replace("-", "_"): x for x in self.choices}
+        known = {str(word).replace("-", "_"): word for word in self.choices}
         return super().convert(known.get(str(value).replace("-", "_"), value), param, ctx)
 
 
@@ -249,10 +260,7 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     number of examples of each.
     """
     examples = words[:1] == ("examples",)
-    if examples:
-        names = words[1:]
-    else:
-        names = words
+    names = words[1:] if examples else words
     root = ctx.find_root()
     assert isinstance(root.command, click.Group)
     if len(names) > 1:
@@ -260,16 +268,16 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     if not names:
         put(f"{_counts() if examples else root.get_help()}\n")
         return
-    _, found, _ = root.command.resolve_command(root, [*names])
-    assert found is not None
+    _, asked, _ = root.command.resolve_command(root, [*names])
+    assert asked is not None
     if examples and names[0] not in EXAMPLES:
         raise click.UsageError(f"{names[0]!r} has no other examples than those of its help")
-    inner = click.Context(found, info_name=names[0], parent=root)
-    put(f"{all_examples(names[0]) if examples else found.get_help(inner)}\n")
+    inner = click.Context(asked, info_name=names[0], parent=root)
+    put(f"{all_examples(names[0]) if examples else asked.get_help(inner)}\n")
 
 
 def _counts() -> str:
     """Return the commands with their numbers of examples."""
-    lines = [f"  {name:17} {len(found):2}" for name, found in EXAMPLES.items()]
+    lines = [f"  {name:17} {len(examples):2}" for name, examples in EXAMPLES.items()]
     head = "Numbers of examples; bioeval help examples COMMAND prints them:"
     return "\n".join([head, *lines])

@@ -102,12 +102,12 @@ bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --ou
 
 def _read(text: str) -> dict[str, list[tuple[str, str]]]:
     """Return the examples by command; a block belongs to the command of its first line."""
-    found = {}
+    examples = {}
     for block in filter(None, text.strip().split("\n\n")):
         lines = block.splitlines()
         purposes = [line.removeprefix("# ") for line in lines[::2]]
-        found[lines[1].split()[1]] = list(zip(purposes, lines[1::2], strict=True))
-    return found
+        examples[lines[1].split()[1]] = list(zip(purposes, lines[1::2], strict=True))
+    return examples
 
 
 #: For each command, the purposes and command lines of its examples, the most used first.
@@ -123,9 +123,9 @@ def all_examples(command: str) -> str:
 
 def examples_in_help(command: str) -> Sequence[str]:
     """Return the lines of the examples in the help of a command, and where the others are."""
-    found = EXAMPLES.get(command, [])
-    shown = [line for _, line in found[:IN_HELP]]
-    rest = len(found) - len(shown)
+    examples = EXAMPLES.get(command, [])
+    shown = [line for _, line in examples[:IN_HELP]]
+    rest = len(examples) - len(shown)
     if rest:
         return [*shown, f"({rest} more: bioeval help examples {command})"]
     return shown

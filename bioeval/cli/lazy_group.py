@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -50,7 +51,9 @@ _OWN = (
 
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
-    listed = [*_OWN, *(command for study in doors().values() for command in study.commands)]
+    listed = list(_OWN)
+    for study in doors().values():
+        listed += study.commands
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
@@ -59,20 +62,16 @@ def _headings() -> dict[str, tuple[Subcommand, ...]]:
 
 #: The commands under the headings of the help, and all of them by name.
 HEADINGS = _headings()
-COMMANDS = {command.name: command for commands in HEADINGS.values() for command in commands}
+COMMANDS = {x.name: x for x in itertools.chain.from_iterable(HEADINGS.values())}
 
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
 
 #: Commands that were removed, and what does their work.
-REMOVED = {
-    name: instead for study in doors().values() for name, instead in study.removed_commands.items()
-}
+REMOVED: dict[str, str] = {}
 
 #: Options that were removed, by command, and what does their work.
-REMOVED_OPTIONS = {
-    name: options for study in doors().values() for name, options in study.removed_options.items()
-}
+REMOVED_OPTIONS: dict[str, Mapping[str, str]] = {}
 
 #: Options that only other commands have, by command, and what does their work.
 NOT_OPTIONS: dict[str, Mapping[str, str]] = {
@@ -82,7 +81,11 @@ NOT_OPTIONS: dict[str, Mapping[str, str]] = {
         "or give bioeval threshold --folds 5",
         "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
     },
-} | {name: options for study in doors().values() for name, options in study.not_options.items()}
+}
+for _study in doors().values():
+    REMOVED |= _study.removed_commands
+    REMOVED_OPTIONS |= _study.removed_options
+    NOT_OPTIONS |= _study.not_options
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -117,8 +120,10 @@ class LazyGroup(click.Group):
         home = "bioeval.cli.command"
         if cmd_name in COMMANDS:
             home = COMMANDS[cmd_name].home
-        found = vars(importlib.import_module(home)).values()
-        return next(x for x in found if isinstance(x, click.Command) and x.name == cmd_name)
+        for member in vars(importlib.import_module(home)).values():
+            if isinstance(member, click.Command) and member.name == cmd_name:
+                return member
+        return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,7 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
         f"{help}, such as 0.001; repeatable.",
         RATES,
         multiple=True,
-        callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
+        callback=lambda ctx, param, given: list(itertools.chain.from_iterable(given)) or None,
         name=f"{rate}_targets",
     )
 

@@ -51,10 +51,7 @@ def check_folder(out: str, force: bool) -> Path:
     folder = no_loop(Path(out))
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
-    if folder.exists():
-        place = folder
-    else:
-        place = folder.absolute().parent
+    place = folder if folder.exists() else folder.absolute().parent
     if not place.is_dir():
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
@@ -174,11 +171,12 @@ def write_results(
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     """Return the values of each fold of each repetition as plain numbers."""
     over = {str(k): v.values for k, v in dataset.data_vars.items() if "fold" in v.dims}
-    return [
-        {"repeat": r, "fold": k, **{name: values[r, k].tolist() for name, values in over.items()}}
-        for r in range(dataset.sizes["repeat"])
-        for k in range(dataset.sizes["fold"])
-    ]
+    rows = []
+    places = itertools.product(range(dataset.sizes["repeat"]), range(dataset.sizes["fold"]))
+    for repeat, fold in places:
+        of_fold = {name: values[repeat, fold].tolist() for name, values in over.items()}
+        rows.append({"repeat": repeat, "fold": fold, **of_fold})
+    return rows
 
 
 def write_csv(target: Path, table: Table) -> None:
@@ -186,11 +184,12 @@ def write_csv(target: Path, table: Table) -> None:
 
     No cell is a control character or a formula.
     """
-    columns: Mapping[str, Iterable[Any]]
-    if isinstance(table, list):
-        columns = {key: [row[key] for row in table] for key in next(iter(table), ())}
-    else:
-        columns = table
+    columns: dict[str, Iterable[Any]] = {}
+    if not isinstance(table, list):
+        columns = dict(table)
+    elif table:
+        for key in table[0]:
+            columns[key] = [row[key] for row in table]
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([as_cell(escaped(x)) for x in columns])
@@ -307,12 +306,11 @@ class Output:
         folder = None
         if out is not None:
             folder = check_folder(out, force)
-        if page is None:
-            page = None
-        else:
+        if page is not None:
             page = take_out(page, force)
-        forms = ("as_json", "latex", "markdown")
-        as_json, latex, markdown = (options.pop(name, False) for name in forms)
+        as_json = options.pop("as_json", False)
+        latex = options.pop("latex", False)
+        markdown = options.pop("markdown", False)
         if as_json + latex + markdown > 1:
             raise click.UsageError("give one of --json, --latex and --markdown")
         markup: Form | None = "latex" if latex else "markdown" if markdown else None
@@ -359,7 +357,7 @@ class Output:
             warnings.simplefilter("always", BioevalWarning)
             for write in hooks("page"):
                 write(results, self.page, files=read, command=command, **options)
-        self.remarks.extend(str(one.message) for one in said)
+        self.remarks.extend(str(warning.message) for warning in said)
 
     def save(
         self,

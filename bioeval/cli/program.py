@@ -151,6 +151,7 @@ def _heard() -> Iterator[None]:
 
 
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
+    """Run the command, and return its exit code."""
     import click
 
     from bioeval.base.errors import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -248,20 +249,20 @@ def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
 
 
 def _threshold(target: str) -> Threshold:
+    """Return the section of a card with the rule of an option."""
     from bioeval.protocol.card import Threshold
     from bioeval.tallies.threshold_rules import Rule
 
     rule = Rule.parse(target, "target")
-    first = None
-    if rule.values:
-        first = rule.values[0]
-    return Threshold(
-        rule=rule.name,
-        far=first if rule.name == "far" else None,
-        frr=first if rule.name == "frr" else None,
-        cost=rule.values if rule.name == "cost" else None,
-        value=first if rule.name == "fixed" else None,
-    )
+    if rule.name == "cost":
+        return Threshold(rule="cost", cost=rule.values)
+    if rule.name == "far":
+        return Threshold(rule="far", far=rule.values[0])
+    if rule.name == "frr":
+        return Threshold(rule="frr", frr=rule.values[0])
+    if rule.name == "fixed":
+        return Threshold(rule="fixed", value=rule.values[0])
+    return Threshold(rule=rule.name)
 
 
 def _require_verification(card: Protocol, option: str) -> Verification:
@@ -323,7 +324,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     "list all queries, the worst first.",
     bool,
 )
-@option_group(*(option for more in hooks("run_outputs") for option in more.add_options))
+@option_group(*itertools.chain.from_iterable(more.add_options for more in hooks("run_outputs")))
 @option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool)
 def command(
     data: str,
@@ -375,18 +376,19 @@ def command(
 
             tree = with_failures(tree, **failures)
         per_query = options["per_query"]
-        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
+        evaluation = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
         for one in more:
             one.make(scores, protocol, resolved, stages)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        if output.documented:
-            document = found.document()
-        else:
-            document = {}
+        document = evaluation.document() if output.documented else {}
         tell = output.remarks.append
-        files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
-        shown = {name: x for one in more for name, x in one.page_options.items()}
-        output.write_page(found.shown_by_name(), read, stages, **shown)
-    if found.queries and document:
-        document["tasks"]["reid"]["worst_first"] = found.queries
-    output.show(found.table(), document, files)
+        files = output.write(
+            document, lambda folder: evaluation.write(folder, formats, tell), stages
+        )
+        page_options: dict[str, Any] = {}
+        for one in more:
+            page_options |= one.page_options
+        output.write_page(evaluation.shown_by_name(), read, stages, **page_options)
+    if evaluation.queries and document:
+        document["tasks"]["reid"]["worst_first"] = evaluation.queries
+    output.show(evaluation.table(), document, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,10 +83,9 @@ class Evaluation:
         self.shown, self.more = in_terms(tree, terms), more
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
+        self.queries: list[dict[str, Any]] = []
         if per_query:
             self.queries = worst_first(self.datasets["reid"], scores)
-        else:
-            self.queries = []
         self._naming = naming
 
     def _reword(self, warning: str) -> str:
@@ -99,9 +99,12 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        results = [self.shown, *(x for more in self.more for x in more.results.values())]
-        parts = [table_of(one, self._reword) for one in results]
-        return Group(*parts, *(line for more in self.more for line in more.lines()))
+        tables = [table_of(self.shown, self._reword)]
+        lines: list[Any] = []
+        for more in self.more:
+            tables += [table_of(results, self._reword) for results in more.results.values()]
+            lines += more.lines()
+        return Group(*tables, *lines)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
@@ -122,31 +125,25 @@ class Evaluation:
         return document
 
     def _results(self) -> dict[str, Any]:
-        found = self.datasets
-        if found:
-            first = next(iter(found.values())).attrs
-        else:
-            first = {}
-        shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
-        head = {
-            "bioeval": __version__,
-            "file": self.file,
-            **{name: first[name] for name in shared if name in first},
-        }
+        """Return the results of the tasks, below what they share."""
+        results = self.datasets
+        document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
+        if results:
+            first = next(iter(results.values())).attrs
+            shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
+            document |= {name: first[name] for name in shared if name in first}
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self._reword) for path, ds in found.items()}
-            return {**head, "tasks": tasks}
-        chosen = any(has_chosen(dataset) for dataset in found.values())
-        return {
-            **head,
-            **({"chosen_on": CHOSEN} if chosen else {}),
-            "tasks": {path: task_document(dataset) for path, dataset in found.items()},
-            **({"left_out": why} if (why := left_out(found)) else {}),
-            "warnings": [
-                {"message": self._reword(message), "tasks": paths}
-                for message, paths in {**alarms(found), **warnings(found)}.items()
-            ],
-        }
+            tasks = {path: _fold_task(ds, self._reword) for path, ds in results.items()}
+            return {**document, "tasks": tasks}
+        if any(map(has_chosen, results.values())):
+            document["chosen_on"] = CHOSEN
+        document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
+        if why := left_out(results):
+            document["left_out"] = why
+        document["warnings"] = []
+        for message, paths in {**alarms(results), **warnings(results)}.items():
+            document["warnings"].append({"message": self._reword(message), "tasks": paths})
+        return document
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write the results, the table, the curves, and the plots in each of the formats.
@@ -198,13 +195,13 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             document[f"{dim}s"] = rows_over(dataset, str(dim))
     ends = ("", "_count", "_low", "_high", "_at_least", "_at_most")
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
-    names = [f"{curve}{end}" for curve in curves for end in ends]
+    names = map("".join, itertools.product(curves, ends))
     if {"cms", "cmc", "cmc_at_least"} & set(dataset):
         shown = [name for name in names if name in dataset]
-        document["ranks"] = [
-            {"rank": rank, **{name: dataset[name].sel(rank=rank).item() for name in shown}}
-            for rank in ranks
-        ]
+        document["ranks"] = []
+        for rank in ranks:
+            at_rank = {name: dataset[name].sel(rank=rank).item() for name in shown}
+            document["ranks"].append({"rank": rank, **at_rank})
     if "recall_level" in dataset.dims and "threshold" in dataset.dims:
         document["retrieved"] = rows_over(dataset, "threshold")
     if dataset.sizes.get("threshold", 0):
@@ -234,19 +231,19 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
 
 
 def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
-    kept = {
-        k: v for k, v in dataset.attrs.items() if k not in (*_SHARED_OF_FOLDS, "bioeval_version")
-    }
-    kept["warnings"] = [reword(w) for w in str(kept.pop("warnings", "")).split("\n") if w]
-    whole = {
-        str(k): v.values.tolist() for k, v in dataset.data_vars.items() if "fold" not in v.dims
-    }
-    axes = {
-        name: dataset[dim].values.tolist()
-        for name, dim in (("ranks", "rank"), *((f"{dim}s", dim) for dim in TARGETS))
-        if dim in dataset.dims
-    }
-    return {**kept, **axes, **whole, "folds": fold_rows(dataset)}
+    """Return the values of a task over all folds, and in each."""
+    elsewhere = (*_SHARED_OF_FOLDS, "bioeval_version")
+    document: dict[str, Any] = {k: v for k, v in dataset.attrs.items() if k not in elsewhere}
+    warnings_of_task = filter(None, str(document.pop("warnings", "")).split("\n"))
+    document["warnings"] = [reword(warning) for warning in warnings_of_task]
+    for dim in ("rank", *TARGETS):
+        if dim in dataset.dims:
+            document[f"{dim}s"] = dataset[dim].values.tolist()
+    for name, values in dataset.data_vars.items():
+        if "fold" not in values.dims:
+            document[str(name)] = values.values.tolist()
+    document["folds"] = fold_rows(dataset)
+    return document
 
 
 def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
@@ -257,8 +254,8 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     for name, values in dataset.data_vars.items():
         if values.dims == ("probe",):
             columns[str(name)] = values.values[order]
-    rows = zip(*(map(_plain, values.tolist()) for values in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
 
 
 def _plain(value: Any) -> Any:
@@ -301,15 +298,13 @@ def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
     for name, values in dataset.data_vars.items():
         if values.dims[:2] != ("repeat", "fold"):
             continue
-        inner = [dataset[dim].values.tolist() for dim in values.dims[2:]]
+        if values.ndim == 2:
+            columns[str(name)] = values.values.ravel().tolist()
+            continue
         for place in np.ndindex(values.shape[2:]):
-            words = [
-                f"{'rank_' if dim == 'rank' else ''}{axis[i]:g}"
-                for dim, axis, i in zip(values.dims[2:], inner, place, strict=True)
-            ]
-            if words:
-                into = ranked
-            else:
-                into = columns
-            into["_".join([str(name), *words])] = values.values[..., *place].ravel().tolist()
+            words = [str(name)]
+            for dim, i in zip(values.dims[2:], place, strict=True):
+                prefix = "rank_" if dim == "rank" else ""
+                words.append(f"{prefix}{dataset[dim].values[i].item():g}")
+            ranked["_".join(words)] = values.values[..., *place].ravel().tolist()
     return columns | ranked

@@ -59,13 +59,14 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
 
     Labels come first, if there are any. Without dimensions the scalars are one row.
     """
-    places = zip(*itertools.product(*(ds[dim].values.tolist() for dim in dims)), strict=True)
-    columns: dict[str, Any] = {
-        dim: x for dim, x in zip(dims, places, strict=False) if dim in ds.coords
-    }
-    columns |= {
-        str(k): v.values.reshape(-1).tolist() for k, v in ds.data_vars.items() if v.dims == dims
-    }
+    places = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+    columns: dict[str, Any] = {}
+    for dim, labels in zip(dims, zip(*places, strict=True), strict=False):
+        if dim in ds.coords:
+            columns[dim] = labels
+    for name, values in ds.data_vars.items():
+        if values.dims == dims:
+            columns[str(name)] = values.values.reshape(-1).tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -88,12 +89,16 @@ def checked(
     from bioeval.views.tables.sections import section
     from bioeval.views.tasks import datasets, has_folds
 
-    found = dict(datasets(tree))
+    results = dict(datasets(tree))
     if has_folds(tree):
-        rates = [x for ds in found.values() for k, x in ds.items() if str(k).endswith("_mean")]
+        rates: list[xr.DataArray] = []
+        for dataset in results.values():
+            rates += [x for name, x in dataset.items() if str(name).endswith("_mean")]
         require_values(rates, [scores], protocol)
     else:
-        rows = [row for path, dataset in found.items() for row in section(dataset, path).rows]
+        rows = []
+        for path, dataset in results.items():
+            rows += section(dataset, path).rows
         if not any(row.is_defined and (given or row.measure != "FAR") for row in rows):
             refuse([scores], protocol)
     return with_doubts(tree, scores, protocol, stages)
@@ -103,8 +108,8 @@ def with_doubts(
     tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages
 ) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
-    for found in hooks("with_doubts"):
-        tree = found(tree, scores, protocol, progress=stages.counting)
+    for doubted in hooks("with_doubts"):
+        tree = doubted(tree, scores, protocol, progress=stages.counting)
     return tree
 
 
@@ -159,17 +164,17 @@ class StudyCommand:
             require_assure(options)
         self.output = Output.take(options)
         self._given = dict(options)
-        if reads:
-            self.reading = take_reading(data, options)
-        else:
-            self.reading = {}
+        self.reading = take_reading(data, options) if reads else {}
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
         where = ("workers", "scheduler", "checkpoint")
         self._where = {name: options.pop(name) for name in where if name in options}
         self._place: dict[str, Any] | None = None
         self.options = {name: value for name, value in options.items() if value is not None}
         self._inside, self._counting = contextlib.ExitStack(), contextlib.ExitStack()
-        self._shown: tuple[Any, dict[str, Any], list[str]] = (None, {}, [])
+        # What is printed at the end, and the files that were written.
+        self._table: Any = None
+        self._document: dict[str, Any] = {}
+        self._files: list[str] = []
 
     def __enter__(self) -> Self:
         self.stages = self._inside.enter_context(progress_shown())
@@ -179,7 +184,7 @@ class StudyCommand:
     def __exit__(self, *exception: Any) -> None:
         self._inside.__exit__(*exception)
         if exception[0] is None:
-            self.output.show(*self._shown)
+            self.output.show(self._table, self._document, self._files)
 
     def reading_of(self, file: str, **changed: Any) -> dict[str, Any]:
         """Return how another file is read, by the options of the command but those `changed`."""
@@ -219,13 +224,10 @@ class StudyCommand:
         The first call starts the cluster, unless `scores` are given and too few for it.
         """
         if self._place is None:
-            made = None
+            self._place = {}
             if self._where:
-                made = executor_from_options(self._where, self.stages, *scores)
-            if made is None:
-                self._place = {}
-            else:
-                self._place = self._counting.enter_context(made)
+                cluster = executor_from_options(self._where, self.stages, *scores)
+                self._place = self._counting.enter_context(cluster)
         return self._place
 
     def count(self, function: Callable[..., T], *given: Any, **options: Any) -> T:
@@ -241,8 +243,9 @@ class StudyCommand:
         What is printed may be `shown` in place of the table.
         """
         self._counting.close()
-        files = self.output.save(document, results, table, self.stages, **how)
-        self._shown = table if shown is None else shown, document, files
+        self._files = self.output.save(document, results, table, self.stages, **how)
+        self._document = document
+        self._table = table if shown is None else shown
 
     def finish(
         self,
@@ -266,20 +269,14 @@ class StudyCommand:
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
-        if isinstance(found, dict):
-            named = found
-        else:
-            named = {"": found}
+        named = found if isinstance(found, dict) else {"": found}
         shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
         table = table_of(shown.get("", shown), reword)
         drawn: Any = shown.get("")
         saved: Any = found
         if found is named:
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in named.items()})
-            if apart:
-                drawn = [*shown.values()]
-            else:
-                drawn = shown
+            drawn = [*shown.values()] if apart else shown
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if self.output.page is not None:
             self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)

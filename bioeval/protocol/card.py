@@ -540,8 +540,8 @@ class Protocol:
     @property
     def sections(self) -> dict[str, Section]:
         """The sections of the card by name, in the order of :data:`SECTIONS`."""
-        found = {name: getattr(self, name) for name in SECTIONS}
-        return {name: section for name, section in found.items() if section is not None}
+        sections = {name: getattr(self, name) for name in SECTIONS}
+        return {name: section for name, section in sections.items() if section is not None}
 
     @property
     def tasks(self) -> Mapping[str, Task]:

@@ -70,8 +70,10 @@ class Problems:
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
         """Add a value that has no meaning beside the others."""
-        found = shorten(list(value) if isinstance(value, tuple) else value)
-        self.add((section, key), f"{key} = {found} has no meaning {why}; expected to be left out")
+        self.add(
+            (section, key),
+            f"{key} = {_listed(value)} has no meaning {why}; expected to be left out",
+        )
 
     def raise_if_any(self) -> None:
         """Raise one :class:`CardError` of all problems, in the order of their lines."""
@@ -84,12 +86,16 @@ class Problems:
                 place = place[:-1]  # a field of an inline table, or one that is missing
             ordered.append((lines.get(place, 0), message))
         ordered.sort(key=lambda problem: problem[0])
-        raise CardError(
-            "\n".join(
-                f"{self.where}{f', line {line}' if line else ''}: {message}"
-                for line, message in ordered
-            )
-        )
+        sentences = []
+        for line, message in ordered:
+            place_of_line = f", line {line}" if line else ""
+            sentences.append(f"{self.where}{place_of_line}: {message}")
+        raise CardError("\n".join(sentences))
+
+
+def _listed(value: object) -> str:
+    """Return a value of a card as it is written there."""
+    return shorten(list(value) if isinstance(value, tuple) else value)
 
 
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
@@ -159,7 +165,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     _check_retrieval(values, problems)
     problems.raise_if_any()
     del above["schema"]
-    sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
+    sections: dict[str, Any] = {name: SECTIONS[name](**fields) for name, fields in values.items()}
     return Protocol(**above, **sections, path=path)
 
 
@@ -183,10 +189,9 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
     for key in fields_of(Retrieval):
         ours, theirs = values["gom"].get(key), values["reid"].get(key)
         if ours is not None and theirs is not None and ours != theirs:
-            found = shorten(list(ours) if isinstance(ours, tuple) else ours)
-            expected = shorten(list(theirs) if isinstance(theirs, tuple) else theirs)
             problems.add(
-                ("gom", key), f"{key} = {found}; expected {expected}, as in [reid] of this card"
+                ("gom", key),
+                f"{key} = {_listed(ours)}; expected {_listed(theirs)}, as in [reid] of this card",
             )
 
 
@@ -327,6 +332,7 @@ def _with_hint(message: str, hint: str) -> str:
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
+    """Return the problem of a field that no section of this name has, with a hint."""
     fields = _FIELDS[section]
     homes = [name for name, other in _FIELDS.items() if key in other]
     if "" in homes:
@@ -345,6 +351,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
 def _usable_table(
     name: str, value: object, layout: str | None, problems: Problems
 ) -> Mapping[str, object] | None:
+    """Return the fields of a section; None, with a problem, where they cannot be read."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         problems.add((name,), f"[[{name}]] is a list of sections; expected one, [{name}]")
     elif not isinstance(value, dict):
@@ -378,11 +385,9 @@ def _check_section(
         if key not in data:
             if field.required:
                 problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
-            dropped = given and key in only_one_of
-            if dropped:
+            values[key] = field.default_for(layout)
+            if given and key in only_one_of:
                 values[key] = None
-            else:
-                values[key] = field.default_for(layout)
         elif layout is not None and layout not in field.layouts:
             problems.add(
                 place,
@@ -393,12 +398,13 @@ def _check_section(
             try:
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
-                found = error.found or f"= {shorten(data[key])}"
-                problems.add(place, f"{key} {found}; {error}")
+                shown = error.found or f"= {shorten(data[key])}"
+                problems.add(place, f"{key} {shown}; {error}")
     return values
 
 
 def _check_value(field: Field, value: object, layout: str | None) -> object:
+    """Return the value of a field, lists as tuples, or raise :class:`_UnexpectedValue`."""
     expected = f"expected {field.expected(layout)}"
     if field.words(layout) != field.words():
         expected += f' with layout = "{layout}"'
@@ -416,8 +422,9 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
     if not items and not field.may_be_empty:
         raise _UnexpectedValue(f"{expected}, at least one")
     if field.distinct and len(set(items)) < len(items):
-        twice = next(item for i, item in enumerate(items) if item in items[:i])
-        raise _UnexpectedValue(expected, f"holds {shorten(twice)} twice")
+        for i, item in enumerate(items):
+            if item in items[:i]:
+                raise _UnexpectedValue(expected, f"holds {shorten(item)} twice")
     if field.increasing:
         for before, after in itertools.pairwise(items):
             if not before < after:
@@ -426,6 +433,7 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
 
 
 def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
+    """Return a value, or one of a list, or raise :class:`_UnexpectedValue`."""
     if field.kind == "text" or (field.kind == "size" and field.pattern and isinstance(value, str)):
         return _check_text(field, value, layout, expected)
     if isinstance(value, dict) and field.table:
@@ -453,6 +461,7 @@ def _check_item(field: Field, value: object, layout: str | None, expected: str) 
 
 
 def _check_text(field: Field, value: object, layout: str | None, expected: str) -> str:
+    """Return a text, or raise :class:`_UnexpectedValue`."""
     if not isinstance(value, str):
         raise _UnexpectedValue(expected)
     if field.choices:
@@ -485,22 +494,23 @@ def unmet_rules_of_draft(path: str) -> list[str]:
 
 
 def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
-    found = []
+    """Return what the head of a card lacks; `file` is its name, empty where it has none."""
+    problems = []
     name, source = head.get("name"), head.get("source")
     if name is not None and file and file != f"{name}.toml":
-        found.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
+        problems.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
     if not isinstance(source, Mapping):
         source = {}
     if source.get("section") is None:
-        found.append("[source] section is missing; expected the section, chapter or part")
+        problems.append("[source] section is missing; expected the section, chapter or part")
     undated = any(word in str(source.get("text", "")).lower() for word in _UNDATED)
     if source.get("year") is None and not undated:
-        found.append(
+        problems.append(
             "[source] year is missing; expected the year, unless the text names a lecture or an "
             "ongoing evaluation"
         )
     if not head.get("not_said"):
-        found.append(
+        problems.append(
             "not_said is empty; expected a sentence for each point that the card leaves open"
         )
-    return found
+    return problems

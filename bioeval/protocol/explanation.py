@@ -50,8 +50,10 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         (beyond, protocol.not_expressed),
     ):
         if texts:
-            items = [line for text in texts for line in _item(say(text, ""), width)]
-            blocks.append([*wrap(lead), *items])
+            block = wrap(lead)
+            for text in texts:
+                block += _item(say(text, ""), width)
+            blocks.append(block)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -63,6 +65,7 @@ def _source_line(source: Source) -> str:
 
 
 def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
+    """Return what a task is, its attempts, its rates and its fields."""
     lines = wrap(task.doc)
     for label, sentence in task.says.get(layout, {}).items():
         lines += wrap(sentence, label, 2)
@@ -80,6 +83,7 @@ def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
 
 
 def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
+    """Return the meaning of the values of a section."""
     lines = []
     for key, field in fields_of(type(section)).items():
         value = section[key]
@@ -96,12 +100,10 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
             text = f"{value}: {choice.doc}"
         else:
             if isinstance(value, tuple):
-                listed = ", ".join(map(str, value)) or "none"
-            else:
-                listed = value
-            if isinstance(listed, dict):
-                listed = write_toml(listed)
-            text = f"{listed}: {field.doc}"
+                value = ", ".join(map(str, value)) or "none"
+            elif isinstance(value, dict):
+                value = write_toml(value)
+            text = f"{value}: {field.doc}"
         lines += wrap(text, key, 2)
     return lines
 
@@ -121,11 +123,9 @@ def _item(text: str, width: int) -> list[str]:
 def _paragraph(
     width: int, say: Callable[[str], str], text: str, label: str = "", indent: int = 0
 ) -> list[str]:
+    """Return a text as lines of a width, below its label where there is one."""
     text, label = say(text), say(label)
-    if label:
-        hanging = _LABEL + indent
-    else:
-        hanging = indent
+    hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
         text, label, hanging = f"{label}: {text}", "", indent + 2
     return textwrap.wrap(

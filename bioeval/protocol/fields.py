@@ -84,11 +84,9 @@ class Field:
 
     def words(self, layout: str | None = None) -> list[str]:
         """Return the accepted words, those of one layout if it is given."""
-        return [
-            word
-            for word, choice in self.choices.items()
-            if layout is None or layout in choice.layouts
-        ]
+        if layout is None:
+            return list(self.choices)
+        return [word for word, choice in self.choices.items() if layout in choice.layouts]
 
     def choice(self, word: object) -> Choice | None:
         """Return the choice of the accepted word that `word` matches, or None."""
@@ -116,10 +114,7 @@ class Field:
             "number": "a number",
             "size": "a proportion between 0 and 1, or an integer >= 1",
         }[self.kind]
-        if self.many:
-            text = f"a list of {self.kind}s"
-        else:
-            text = one
+        text = f"a list of {self.kind}s" if self.many else one
         if self.interval is not None:
             text += f" {self.interval}"
         if self.pattern_words:
@@ -163,10 +158,10 @@ def _described(annotation: str, **options: Any) -> Field:
     many = annotation.startswith("tuple[")
     kind = KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]]
     required = "default" not in options
-    choices = {
-        word: choice if isinstance(choice, Choice) else Choice(choice)
-        for word, choice in options.pop("choices", {}).items()
-    }
+    choices = dict(options.pop("choices", {}))
+    for word, choice in choices.items():
+        if not isinstance(choice, Choice):
+            choices[word] = Choice(choice)
     return Field(kind, many=many, required=required, choices=choices, **options)
 
 
@@ -268,11 +263,11 @@ def read_toml(text: str, where: str) -> dict[str, object]:
         raise CardError(f"{where}: not valid TOML: brackets are nested too deeply") from None
     except ValueError as error:
         message = str(error)
-        found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-        if found is None:
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+        if place is None:
             raise CardError(f"{where}: not valid TOML: {message}") from error
-        message = message[: found.start()]
-        line, column = found.groups()
+        message = message[: place.start()]
+        line, column = place.groups()
         if line is None:
             line, column = text.rstrip().count("\n") + 1, "at the end of the text"
         else:
@@ -306,11 +301,11 @@ def locate(text: str) -> dict[Place, int]:
         if table is None:
             continue  # the next lines belong to the same value
         if statement.lstrip().startswith("["):
-            section = found = _keys(table)
+            section = path = _keys(table)
         else:
-            found = section + _assigned(statement)
-        for length in range(1, len(found) + 1):
-            lines.setdefault(found[:length], first + 1)
+            path = section + _assigned(statement)
+        for length in range(1, len(path) + 1):
+            lines.setdefault(path[:length], first + 1)
         first = None
     return lines
 
@@ -344,16 +339,18 @@ def _parsed(text: str) -> dict[str, object] | None:
 def write_toml(value: object) -> str:
     """Write a value as TOML."""
     if isinstance(value, bool):
-        if value:
-            return "true"
-        return "false"
+        return "true" if value else "false"
     if isinstance(value, str):
         escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-        chars = (
-            escapes.get(char) or (char if char.isprintable() else f"\\U{ord(char):08x}")
-            for char in value
-        )
-        return f'"{"".join(chars)}"'
+        escaped = ""
+        for char in value:
+            if char in escapes:
+                escaped += escapes[char]
+            elif char.isprintable():
+                escaped += char
+            else:
+                escaped += f"\\U{ord(char):08x}"
+        return f'"{escaped}"'
     if isinstance(value, list | tuple):
         return f"[{', '.join(write_toml(item) for item in value)}]"
     if isinstance(value, Mapping):

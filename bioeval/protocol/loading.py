@@ -101,6 +101,7 @@ def explain(protocol: Protocol, width: int | None = None, **options: Any) -> str
 
 
 def _shipped_cards() -> dict[str, Traversable]:
+    """Return the files of the cards that ship with bioeval, by name."""
     from importlib.resources import files  # slow to import, and seldom needed
 
     folder = files("bioeval.protocol") / "cards"

@@ -86,18 +86,18 @@ class Scalars(NamedTuple):
         """
         labels = {dim: values.tolist() for dim, values in self.labels.items()}
         shown = shown_ranks(ranks, labels.get("rank", ()))
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for name, (dims, value) in in_order(self.variables).items():
             values = np.asarray(value)
             if dims == ("far_target", "rank"):
                 dims, values = dims[:1], values[:, 0]
             if not dims:
-                found[name] = values.item()
+                numbers[name] = values.item()
             elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
-                found[name] = dict(zip(labels[dims[0]], values.tolist(), strict=True))
+                numbers[name] = dict(zip(labels[dims[0]], values.tolist(), strict=True))
             if dims == ("rank",):
-                found[name] = {rank: found[name][rank] for rank in shown}
-        return found
+                numbers[name] = {rank: numbers[name][rank] for rank in shown}
+        return numbers
 
 
 def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,16 +144,15 @@ def build(
     A variable is a pair of dimensions and values, or a single number. `names` may describe new
     coordinates, too.
     """
-    found = {k: x if isinstance(x, tuple) else ((), x) for k, x in in_order(variables).items()}
-    if _direct_is_the_same():
-        make = _direct_variable
-    else:
-        make = _public_variable
-    data = {k: make(dims, np.asarray(x), names[k].attrs()) for k, (dims, x) in found.items()}
-    coords = {
-        k: make((k,), np.asarray(x), (names[k] if k in names else COORDINATES[k]).attrs())
-        for k, x in coordinates.items()
-    }
+    make = _direct_variable if _direct_is_the_same() else _public_variable
+    data = {}
+    for name, value in in_order(variables).items():
+        dims, values = value if isinstance(value, tuple) else ((), value)
+        data[name] = make(dims, np.asarray(values), names[name].attrs())
+    coords = {}
+    for name, labels in coordinates.items():
+        described = names.get(name) or COORDINATES[name]
+        coords[name] = make((name,), np.asarray(labels), described.attrs())
     return dataset_of(data, coords, dict(attrs))
 
 
@@ -161,8 +160,13 @@ def about_attrs(
     about: Provenance, task: str, warnings: Iterable[str]
 ) -> dict[str, str | int | float]:
     """Return the attributes of every result: data, options and warnings."""
-    prints = about.fingerprints
-    shown = list(prints[:4]) + ([f"and {len(prints) - 4} more"] if len(prints) > 4 else [])
+    shown = list(about.fingerprints[:4])
+    if len(about.fingerprints) > 4:
+        shown.append(f"and {len(about.fingerprints) - 4} more")
+    optional: dict[str, str | int] = {
+        "reading": "; ".join(about.reading),
+        "attacks_left_out": about.attacks,
+    }
     return {
         "task": task,
         "system": about.name,
@@ -177,8 +181,7 @@ def about_attrs(
         "gallery_subjects": about.gallery_subjects,
         "fingerprint": "; ".join(shown),
         "origin": about.origin,
-        **({"reading": "; ".join(about.reading)} if about.reading else {}),
-        **({"attacks_left_out": about.attacks} if about.attacks else {}),
+        **{name: text for name, text in optional.items() if text},
         "bioeval_version": __version__,
         "warnings": "\n".join(dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])),
     }
@@ -209,13 +212,14 @@ def dataset_of(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.
 
 def tree_of(datasets: Datasets) -> xr.DataTree:
     """Return datasets as a tree, by path; their variables are not copied."""
-    inner = {path[:i] for path in datasets for i, x in enumerate(path) if x == "/"} | {""}
+    inner = {""}
+    for path in datasets:
+        names = path.split("/")
+        inner.update("/".join(names[:depth]) for depth in range(1, len(names)))
     inherits = not inner.isdisjoint(datasets)
     if inherits or not _direct_is_the_same():
-        make = _public_tree
-    else:
-        make = _direct_tree
-    return make(datasets)
+        return _public_tree(datasets)
+    return _direct_tree(datasets)
 
 
 def _public_tree(datasets: Datasets) -> xr.DataTree:
@@ -249,6 +253,7 @@ def _direct_variable(
 
 
 def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.Dataset:
+    """Return a dataset with the indexes that xarray makes of its coordinates."""
     indexes: dict[Any, Any] = {}
     variables = dict(data)
     for name, variable in coords.items():
@@ -281,6 +286,7 @@ def _labels(values: np.ndarray, name: str) -> Any:
 
 
 def _direct_tree(datasets: Datasets) -> xr.DataTree:
+    """Return a tree whose inner nodes are empty."""
     root = _direct_node(None, None)
     for path, dataset in datasets.items():
         node = root
@@ -318,11 +324,11 @@ def _direct_is_the_same() -> bool:
 
 def _parts(tree: xr.DataTree) -> list[Any]:
     """Return all that a tree is made of, in order, as plain values."""
-    found: list[Any] = []
+    parts: list[Any] = []
     for node in tree.subtree:
         data, parent = node.to_dataset(), node.parent and node.parent.path
-        found += [node.path, parent, [*data.attrs.items()], [*data.coords], [*data.sizes.items()]]
+        parts += [node.path, parent, [*data.attrs.items()], [*data.coords], [*data.sizes.items()]]
         for k, x in data.variables.items():
-            found += [k, type(x), x.dims, x.dtype, x.values.tolist(), x.attrs, x.encoding]
-        found += [(k, type(x), x.dtype, x.name, [*x]) for k, x in data.indexes.items()]
-    return found
+            parts += [k, type(x), x.dims, x.dtype, x.values.tolist(), x.attrs, x.encoding]
+        parts += [(k, type(x), x.dtype, x.name, [*x]) for k, x in data.indexes.items()]
+    return parts

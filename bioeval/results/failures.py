@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
@@ -21,19 +20,20 @@ _FAILURES = {
 }
 
 #: Variables of ``with_failures``.
-FAILURES = {
-    f"{name}{ending}": Name(f"{what.long_name}{where}", what.units, what.iso)
-    for name, what in _FAILURES.items()
-    for ending, where in (
-        ("", ""),
-        ("_low", "; lower end of its interval, FTA and FTE taken as known"),
-        ("_high", "; upper end of its interval, FTA and FTE taken as known"),
-        ("_at_eer", "; at eer_threshold"),
-        ("_at_far", "; the smallest with FAR at most the target"),
-        ("_at_far_low", "; the smallest with FAR at most the target: lower end of its interval"),
-        ("_at_far_high", "; the smallest with FAR at most the target: upper end of its interval"),
-    )
+FAILURES: dict[str, Name] = {}
+_PLACES = {
+    "": "",
+    "_low": "; lower end of its interval, FTA and FTE taken as known",
+    "_high": "; upper end of its interval, FTA and FTE taken as known",
+    "_at_eer": "; at eer_threshold",
+    "_at_far": "; the smallest with FAR at most the target",
+    "_at_far_low": "; the smallest with FAR at most the target: lower end of its interval",
+    "_at_far_high": "; the smallest with FAR at most the target: upper end of its interval",
 }
+for _name, _rate in _FAILURES.items():
+    for _ending, _place in _PLACES.items():
+        _words = f"{_rate.long_name}{_place}"
+        FAILURES[f"{_name}{_ending}"] = Name(_words, _rate.units, _rate.iso)
 
 _ASSUMED = (
     "ISO/IEC 19795-1, of zero-effort impostors and single attempts: FTA and FTE are taken as known "
@@ -97,12 +97,11 @@ def with_failures(
     fte = require_number("fte", fte, low=0.0, high=1.0)
     if isinstance(ds, xr.DataTree):
         nodes = {x.path.strip("/"): x.to_dataset() for x in ds.subtree if x.has_data}
-        known = {path for path, one in nodes.items() if _is_verification(one)}
-        if not known:
+        if not any(map(_is_verification, nodes.values())):
             raise DataError(f"{Argument('fta')} and {Argument('fte')} need results of verification")
-        return tree_of(
-            {k: _added(x, fta, fte) if k in known else x.copy() for k, x in nodes.items()}
-        )
+        for path, node in nodes.items():
+            nodes[path] = _added(node, fta, fte) if _is_verification(node) else node.copy()
+        return tree_of(nodes)
     if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
         raise DataError("ds is not a result of be.verification; expected its far and frr")
     return _added(ds, fta, fte)
@@ -128,20 +127,18 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
             f"{failed} failed comparisons are rejected attempts already, and {Argument('fta')} "
             f"would count failures twice; give {Argument('nan', 'exclude')}, or leave it out"
         )
-    added = {
-        name: (ds[of].dims, values, FAILURES[name].attrs())
-        for of in map(str, ds.data_vars)
-        for name, values in _rates(of, ds[of].values, fta, fte)
-    }
+    added: dict[str, tuple] = {}
+    for name, variable in ds.data_vars.items():
+        rates = _rates(str(name), variable.values, fta, fte)
+        added |= {k: (variable.dims, values, FAILURES[k].attrs()) for k, values in rates.items()}
     return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 
-def _rates(of: str, rate: np.ndarray, fta: float, fte: float) -> Iterator[tuple[str, np.ndarray]]:
+def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, np.ndarray]:
     """Return the rates with failures of a variable, by name; none unless it is FAR or FRR."""
-    what, ending = of[:3], of[3:]
-    if what not in ("far", "frr") or f"{what}_iso{ending}" not in FAILURES:
-        return
-    missed = float(what == "frr")  # what becomes of a failure: rejected
-    iso = fta * missed + rate * (1 - fta)
-    yield f"{what}_iso{ending}", iso
-    yield f"g{what}{ending}", fte * missed + (1 - fte) * iso
+    rate, ending = name[:3], name[3:]
+    if rate not in ("far", "frr") or f"{rate}_iso{ending}" not in FAILURES:
+        return {}
+    missed = float(rate == "frr")  # what becomes of a failure: rejected
+    iso = fta * missed + values * (1 - fta)
+    return {f"{rate}_iso{ending}": iso, f"g{rate}{ending}": fte * missed + (1 - fte) * iso}

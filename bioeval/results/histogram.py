@@ -96,15 +96,12 @@ def histograms_between(dataset: xr.Dataset) -> dict[str, Histogram]:
     places = np.searchsorted(at[finite], ends).clip(0, len(finite) - 1)
     edges = finite[np.unique(places)]
     accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
-    return {
-        name: Histogram(
-            at[edges],
-            np.abs(np.diff(dataset[counts].values[edges].astype(np.int64))),
-            int(dataset[f"{name}_attempts"]),
-        )
-        for name, counts in accepted.items()
-        if counts in dataset and dataset[counts].dims == ("threshold",)
-    }
+    histograms = {}
+    for name, counts in accepted.items():
+        if counts in dataset and dataset[counts].dims == ("threshold",):
+            between = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
+            histograms[name] = Histogram(at[edges], between, int(dataset[f"{name}_attempts"]))
+    return histograms
 
 
 def _bins(values: int, spread: float, span: float) -> int:
@@ -123,31 +120,45 @@ def _lattice(genuine: np.ndarray) -> tuple[float, float]:
     step = lattice_step(values, LEAST_BINS)
     if (values == np.rint(values)).all() and abs(values).max() <= 2**53:
         step = float(np.gcd.reduce(np.diff(values).astype(np.int64)))
-    many = step > 0 and np.ptp(values) / step > _MOST_STEPS
-    return float(values[0]), 0.0 if many else step
+    if step > 0 and np.ptp(values) / step > _MOST_STEPS:
+        step = 0.0
+    return float(values[0]), step
 
 
-def _joined(
-    counts: np.ndarray, bins: int, edges: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Join consecutive counts into bins of nearly equal width; return their edges and counts."""
-    each = max(1, round(len(counts) / bins))
-    number = max(1, round(len(counts) / each))
-    cuts = np.rint(np.linspace(0, len(counts), number + 1)).astype(np.int64)
-    return edges(cuts), np.add.reduceat(counts, cuts[:-1])
+@dataclass(frozen=True)
+class _Attempts:
+    """The attempts of a class, of which a histogram is made."""
 
+    total: int
+    kind: str
 
-def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
-    if larger_is_closer(kind):
-        edges, counts = 0.0 - edges[::-1], counts[::-1]
-    return Histogram(edges, counts.astype(np.int64), total)
+    def without_bins(self) -> Histogram:
+        """Return a histogram that has no score in its only bin."""
+        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), self.total)
+
+    def between(self, edges: np.ndarray, counts: np.ndarray) -> Histogram:
+        """Return the histogram of counts between edges, which are distances."""
+        if larger_is_closer(self.kind):
+            edges, counts = 0.0 - edges[::-1], counts[::-1]
+        return Histogram(edges, counts.astype(np.int64), self.total)
+
+    def joined(
+        self, counts: np.ndarray, bins: int, edges: Callable[[np.ndarray], np.ndarray]
+    ) -> Histogram:
+        """Join consecutive counts into bins of nearly equal width, whose edges are at places."""
+        each = max(1, round(len(counts) / bins))
+        number = max(1, round(len(counts) / each))
+        cuts = np.rint(np.linspace(0, len(counts), number + 1)).astype(np.int64)
+        return self.between(edges(cuts), np.add.reduceat(counts, cuts[:-1]))
 
 
 def _genuine(tally: VerificationTally, kind: str) -> Histogram:
+    """Return bins of one width, which follow the steps between the scores."""
     scores = tally.genuine
+    attempts = _Attempts(len(scores), kind)
     finite = scores[np.isfinite(scores)].astype(np.float64)
     if not len(finite):
-        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), len(scores))
+        return attempts.without_bins()
     q1, q3 = finite[len(finite) // 4], finite[(3 * len(finite)) // 4]
     reach = FAR_OFF * (q3 - q1) or np.inf
     finite = finite[(finite >= q1 - reach) & (finite <= q3 + reach)]
@@ -156,7 +167,7 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
     origin, step = _lattice(finite)
     if high > low and step:
         counts = np.bincount(np.rint((finite - origin) / step).astype(np.int64))
-        return _user(*_joined(counts, bins, lambda k: origin + (k - 0.5) * step), len(scores), kind)
+        return attempts.joined(counts, bins, lambda k: origin + (k - 0.5) * step)
     if high > low:
         edges = np.linspace(low, high, bins + 1)
     else:
@@ -164,7 +175,7 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
         edges = np.array([low - half, low + half])
     below = np.searchsorted(finite, edges, side="right")
     below[0] = 0  # the first bin includes its lower edge
-    return _user(edges, np.diff(below), len(scores), kind)
+    return attempts.between(edges, np.diff(below))
 
 
 def is_coarse(tally: VerificationTally) -> bool:
@@ -188,8 +199,9 @@ def _quartiles(counts: np.ndarray) -> tuple[int, int]:
 def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     """Join whole cells into bins, so that every count is exact."""
     cells = tally.impostor
+    attempts = _Attempts(cells.total, kind)
     if not cells.counts.any():
-        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
+        return attempts.without_bins()
     q1, q3 = _quartiles(cells.counts)
     reach = FAR_OFF * (q3 - q1) or len(cells.counts)
     places = np.flatnonzero(cells.counts)
@@ -198,7 +210,7 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     (last,) = _edges(tally, cells.first + places[-1:])
     if len(places) == 1:
         half = _half_width(tally, float(last))
-        return _user(np.array([last - half, last + half]), counts, cells.total, kind)
+        return attempts.between(np.array([last - half, last + half]), counts)
     bins = _bins(int(counts.sum()), float(max(q3 - q1, 1)), float(np.ptp(places) + 1))
     upper = _edges(tally, cells.first + places)
     width = float(np.ldexp(1.0, cells.exponent))
@@ -208,13 +220,11 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
         number = np.floor((upper - origin) / step + _AT_EDGE).astype(np.int64)
         of_lattice = np.bincount(number - number[0], counts).astype(np.int64)
         first = origin + number[0] * step
-        return _user(
-            *_joined(of_lattice, bins, lambda k: first + (k - 0.5) * step), cells.total, kind
-        )
+        return attempts.joined(of_lattice, bins, lambda k: first + (k - 0.5) * step)
     whole = np.zeros(np.ptp(places) + 1, dtype=np.int64)
     whole[places - places[0]] = counts
     first = cells.first + places[0] - 1
-    return _user(*_joined(whole, bins, lambda k: _edges(tally, first + k)), cells.total, kind)
+    return attempts.joined(whole, bins, lambda k: _edges(tally, first + k))
 
 
 def _impostor_lattice(

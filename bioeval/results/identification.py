@@ -42,10 +42,10 @@ def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[
     These are as many as the `longest` candidate list has; all are reported where their values, at
     each of the `thresholds` where there are any, are within the limit.
     """
-    longest, limit = max(1, longest), DIR_LIMIT if thresholds else RANK_LIMIT
-    thresholds = thresholds or 1
     if max_rank is not None:
         return max_rank, ""
+    limit = DIR_LIMIT if thresholds else RANK_LIMIT
+    longest, thresholds = max(1, longest), max(1, thresholds)
     if longest * thresholds <= limit or longest <= 100:
         return longest, ""
     return 100, (
@@ -92,20 +92,18 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
-        if self.ranks is None:
+        ranks = self.ranks
+        if ranks is None:
             ranks = np.arange(1, len(cms) + 1)
-        else:
-            ranks = self.ranks
         return Scalars(variables, {"rank": ranks})
 
     def dataset(
         self, about: Provenance, options: Mapping[str, str | int | float], note: str = ""
     ) -> xr.Dataset:
         """Return the scalars with their provenance; a note is added to the warnings."""
+        warnings = []
         if note:
-            warnings = [note]
-        else:
-            warnings = []
+            warnings.append(note)
         if self.skipped:
             warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")
         if not self.attempts:
@@ -136,21 +134,18 @@ def closed_set_counts(
     check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
-    if skipped:
-        first = int(np.argmin(has_mate))
-    else:
-        first = -1
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, max_rank)
     kept = ranks <= count
-    at = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
+    at_rank = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
-        at = at.astype(np.int64)
+        at_rank = at_rank.astype(np.int64)
     tied = np.int64((tally.tied[chosen] > 0).sum())
-    counts = ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied)
-    counts.require_mated(tally.about.layout, unmated, first)
+    counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
+    first_unmated = int(np.argmin(has_mate)) if skipped else -1
+    counts.require_mated(tally.about.layout, unmated, first_unmated)
     return counts, note
 
 
@@ -189,11 +184,11 @@ class OpenSetPoints:
         mate, weights = self.mate[hits][order], self.weights[hits][order]
         threshold = np.union1d(mate, self.other)
         taken = np.concatenate([[0.0], np.cumsum(weights)])
-        found = taken[np.searchsorted(mate, threshold, side="right")]
+        detected = taken[np.searchsorted(mate, threshold, side="right")]
         curve = ErrorCurve(
             np.concatenate([[self.reject_all(threshold)], threshold]),
             np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
-            np.concatenate([[self.genuine], np.maximum(self.genuine - found, 0.0)]),
+            np.concatenate([[self.genuine], np.maximum(self.genuine - detected, 0.0)]),
             self.genuine,
             len(self.other),
         )
@@ -220,8 +215,8 @@ class OpenSetPoints:
                 others = self.other[: np.searchsorted(self.other, limit)]
             else:
                 below, others = np.ones(len(mate), dtype=bool), self.other
-            found = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
-            dir_[i] = np.minimum(found, self.genuine) / self.genuine
+            detected = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
+            dir_[i] = np.minimum(detected, self.genuine) / self.genuine
             loosest = np.full(ranks, -np.inf)
             np.maximum.at(loosest, rank[below], mate[below])
             loosest = np.maximum.accumulate(loosest)
@@ -252,8 +247,8 @@ class OpenSetPoints:
         flat = row[first[kept]] * ranks + self.ranks[kept] - 1
         weights = None if whole else self.weights[kept]  # whole ones are all 1
         number = int(row[-1])
-        found = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
-        return np.cumsum(found, axis=0, out=found), np.diff(np.flatnonzero(steps))
+        added = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
+        return np.cumsum(added, axis=0, out=added), np.diff(np.flatnonzero(steps))
 
 
 # Points at FAR targets are found for all ranks together up to this many.
@@ -331,19 +326,19 @@ class OpenSetAttempts:
 
     def _warnings(self, remarks: list[str]) -> list[str]:
         """Return warnings about the attempts; `remarks` where both classes have some."""
-        found = []
+        warnings = []
         if not self.genuine:
-            found.append("no genuine attempt: DIR and FRR are not defined (NaN)")
+            warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
         if not self.impostor:
-            found.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+            warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
         if self.genuine and self.impostor:
-            found += remarks
+            warnings += remarks
         if self.unmated:
-            found.append(
+            warnings.append(
                 f"{counted(self.unmated, 'enrolled probes')} without a usable mate: no genuine "
                 f"attempt of {'it' if self.unmated == 1 else 'them'}"
             )
-        return found
+        return warnings
 
 
 @dataclass(frozen=True)
@@ -386,18 +381,21 @@ class OpenSetCounts:
             return np.arange(1, self.detected.shape[1] + 1)
         return self.ranks
 
+    def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
+        """Return the row of each threshold."""
+        if self.repeats is None:
+            return rows
+        return np.repeat(rows, self.repeats, axis=0)
+
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""
         both, over = ("threshold", "rank"), ("threshold",)
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
-        dir_, detected, first = (
-            x if self.repeats is None else np.repeat(x, self.repeats, axis=0)
-            for x in (rate(self.identified, genuine), self.detected, self.identified[:, 0])
-        )
+        first = self._at_thresholds(self.identified[:, 0])
         curves: Variables = {
-            "dir": (both, dir_),
-            "di": (both, detected),
+            "dir": (both, self._at_thresholds(rate(self.identified, genuine))),
+            "di": (both, self._at_thresholds(self.detected)),
             **along(
                 over,
                 far=rate(self.accepted, impostor),
@@ -422,13 +420,15 @@ class OpenSetCounts:
         """
         genuine = self.attempts.genuine
         far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
-        low, high, *dir_at_far = bounds_between(far, dir_, rate(every, genuine), far_targets)
+        eer_low, eer_high, dir_low, dir_high = bounds_between(
+            far, dir_, rate(every, genuine), far_targets
+        )
         per_target = ("far_target", "rank")
         return {
-            "eer_at_least": ((), low),
-            "eer_at_most": ((), high),
-            "dir_at_far_at_least": (per_target, dir_at_far[0]),
-            "dir_at_far_at_most": (per_target, dir_at_far[1]),
+            "eer_at_least": ((), eer_low),
+            "eer_at_most": ((), eer_high),
+            "dir_at_far_at_least": (per_target, dir_low),
+            "dir_at_far_at_most": (per_target, dir_high),
         }
 
     def dataset(
@@ -465,14 +465,14 @@ def open_set_dataset(
     rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
     check_max_rank(max_rank, tally.about.gallery_templates)
-    found = _Searches(tally, ties, impostors)
-    points, targets = found.points, check_targets(far_targets)
-    grid = found.grid(check_thresholds(thresholds), targets, rows)
-    count, note = max_ranks(found.longest, max_rank, len(grid))
+    searches = _Searches(tally, ties, impostors)
+    points, targets = searches.points, check_targets(far_targets)
+    grid = searches.grid(check_thresholds(thresholds), targets, rows)
+    count, note = max_ranks(searches.longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
-        attempts=found.attempts(),
+        attempts=searches.attempts(),
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
@@ -486,26 +486,26 @@ def open_set_dataset(
         "rank_unit": tally.rank_unit,
         "fusion": tally.fusion,
         "ties": ties,
-        "impostors": found.role,
+        "impostors": searches.role,
     }
     remarks = support_warnings(targets, len(points.other), False, "DIR")
-    variables = found.point_variables(targets, count)
+    variables = searches.point_variables(targets, count)
     return counts.dataset(variables, targets, tally.about, options, filter(None, [note]), remarks)
 
 
 def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    found = _Searches(tally, options["ties"], options["impostors"])
-    return found.rows(options["far_targets"])
+    searches = _Searches(tally, options["ties"], options["impostors"])
+    return searches.rows(options["far_targets"])
 
 
 def open_set_scalars(
     tally: IdentificationTally, *, ties: str, impostors: str, far_targets: np.ndarray
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
-    found = _Searches(tally, ties, impostors)
-    points = found.point_variables(far_targets, 1)
-    return found.attempts().scalars(tally.about, found.role, far_targets, points)
+    searches = _Searches(tally, ties, impostors)
+    points = searches.point_variables(far_targets, 1)
+    return searches.attempts().scalars(tally.about, searches.role, far_targets, points)
 
 
 class _Searches:
@@ -559,8 +559,9 @@ class _Searches:
         grid = open_set_thresholds(tally.mate[self.mated], self.points.other, given, kind)
         if given is not None and rows is None:
             return grid
-        more = () if rows is None else (rows,)
-        return np.unique(np.concatenate([grid, self.rows(targets), *more]))
+        if rows is None:
+            rows = np.empty(0)
+        return np.unique(np.concatenate([grid, self.rows(targets), rows]))
 
     def rows(self, far_targets: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""

@@ -6,6 +6,7 @@ statistic of a rate. Views read all results in the first, by :func:`former_names
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeVar
 
 import numpy as np
@@ -37,7 +38,7 @@ _TRAINING = "train_"
 _ALL = "; over all folds, by statistic"
 
 # Operating points of each test part by itself: there are no counts to sum.
-_NOT_POOLED = {x.name for x in (*CALIBRATION_POINTS, *(x for of in POINTS_OF.values() for x in of))}
+_NOT_POOLED = {x.name for x in itertools.chain(CALIBRATION_POINTS, *POINTS_OF.values())}
 
 # What describes a dimension of results over partitions.
 _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
@@ -52,10 +53,11 @@ def over_folds(rate: Name) -> Name:
 
 def statistics_of(rate: Name) -> dict[str, Name]:
     """Describe each statistic of a rate over folds."""
-    return {
-        key: Name(f"{rate.long_name}; {words}", "folds" if key == "folds" else rate.units, rate.iso)
-        for key, words in OVER_FOLDS.items()
-    }
+    described = {}
+    for key, words in OVER_FOLDS.items():
+        units = "folds" if key == "folds" else rate.units
+        described[key] = Name(f"{rate.long_name}; {words}", units, rate.iso)
+    return described
 
 
 def former_names(results: Results) -> Results:
@@ -95,8 +97,7 @@ def former_names(results: Results) -> Results:
             "be.summaries or be.evaluate"
         )
     if isinstance(results, xr.DataTree):
-        later = any("schema" in node.attrs for node in results.subtree)
-        if later:
+        if any("schema" in node.attrs for node in results.subtree):
             return results.map_over_datasets(former_names)
         return results
     schema = int(results.attrs.get("schema", 1))
@@ -106,26 +107,33 @@ def former_names(results: Results) -> Results:
         )
     if schema == 1:
         return results
-    data, more = (_by_statistic if "statistic" in results.dims else _over_places)(results)
     coords = {str(k): x.variable for k, x in results.coords.items() if k != "statistic"}
     attrs = {k: x for k, x in results.attrs.items() if k != "schema"}
-    coords |= more
+    if "statistic" in results.dims:
+        data = _by_statistic(results)
+    else:
+        data, places = _over_places(results)
+        coords |= places
     make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
     return make(in_order(data), coords, attrs)
 
 
-_Both = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]  # variables and new coordinates
+_Variables = dict[str, xr.Variable]
 
 
-def _by_statistic(dataset: xr.Dataset) -> _Both:
+def _by_statistic(dataset: xr.Dataset) -> _Variables:
     """Return the variables of results over folds, one for each statistic."""
     labels = dataset["statistic"].values.tolist()
-    found = {str(k): x.variable for k, x in dataset.data_vars.items()}
-    summaries = {k.removesuffix("_summary"): x for k, x in found.items() if "statistic" in x.dims}
-    found = {k: x for k, x in found.items() if "statistic" not in x.dims}
-    rates = sorted(summaries, key=[*found, *summaries].index)
-    parts = [(part, rate) for part in ("", _TRAINING) for rate in rates]
-    for part, rate in sorted(parts, key=lambda of: of[1] in _NOT_POOLED):
+    variables: _Variables = {}
+    summaries: _Variables = {}
+    for name, x in dataset.data_vars.items():
+        if "statistic" in x.dims:
+            summaries[str(name).removesuffix("_summary")] = x.variable
+        else:
+            variables[str(name)] = x.variable
+    rates = sorted(summaries, key=[*variables, *summaries].index)
+    parts = itertools.product(("", _TRAINING), rates)
+    for part, rate in sorted(parts, key=lambda place: place[1] in _NOT_POOLED):
         values = dict(zip(labels, summaries[rate].values, strict=True))
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
             continue  # a rate of the test part alone
@@ -134,33 +142,36 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
         for key, about in statistics_of(Name(words, said["units"])).items():
             if key == "pooled" and rate in _NOT_POOLED:
                 continue
-            own = values[f"{part}{key}"]
+            statistic = np.asarray(values[f"{part}{key}"])
             if key == "folds":
-                own = own.astype(np.int64)
-            found[f"{part}{rate}_{key}"] = xr.Variable(
-                dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True
+                statistic = statistic.astype(np.int64)
+            variables[f"{part}{rate}_{key}"] = xr.Variable(
+                dims, statistic, {**said, **about.attrs()}, fastpath=True
             )
-    return found, {}
+    return variables
 
 
-def _over_places(dataset: xr.Dataset) -> _Both:
-    """Return the variables of results over partitions, over FAR targets, ranks and costs."""
+def _over_places(dataset: xr.Dataset) -> tuple[_Variables, _Variables]:
+    """Return the variables of results over partitions, and their FAR targets, ranks and costs."""
     columns: dict[str, dict[tuple, xr.Variable]] = {}
     for name, x in dataset.data_vars.items():
-        at = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
-        columns.setdefault(str(x.attrs.get("of", name)), {})[at] = x.variable
-    found: dict[str, xr.Variable] = {}
-    coords: dict[str, xr.Variable] = {}
-    for name, of in columns.items():
-        first = next(iter(of.values()))
+        place = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
+        columns.setdefault(str(x.attrs.get("of", name)), {})[place] = x.variable
+    variables: _Variables = {}
+    coords: _Variables = {}
+    for name, column in columns.items():
+        first = next(iter(column.values()))
         dims = str(first.attrs.get("over", "")).split()
-        labels = [list(dict.fromkeys(x)) for x in zip(*of, strict=True)]
+        labels = [list(dict.fromkeys(places)) for places in zip(*column, strict=True)]
         for dim, places in zip(dims, labels, strict=True):
-            into, key = (found, "cost_prior") if dim == "cost" else (coords, dim)
-            into[key] = xr.Variable(dim, places, _PLACES[dim].attrs())
+            described = xr.Variable(dim, places, _PLACES[dim].attrs())
+            if dim == "cost":
+                variables["cost_prior"] = described
+            else:
+                coords[dim] = described
         attrs = {k: x for k, x in first.attrs.items() if k not in ("of", "over", *dims)}
         attrs["long_name"] = str(attrs["long_name"]).rsplit("; ", len(dims))[0]
-        values = np.stack([x.values for x in of.values()], axis=-1)
+        values = np.stack([x.values for x in column.values()], axis=-1)
         shape = (len(first), *map(len, labels))
-        found[name] = xr.Variable(("partition", *dims), values.reshape(shape), attrs)
-    return found, coords
+        variables[name] = xr.Variable(("partition", *dims), values.reshape(shape), attrs)
+    return variables, coords

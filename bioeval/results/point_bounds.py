@@ -17,10 +17,10 @@ def bounds_between(
     if np.isnan(far).any() or np.isnan(dir_).any():
         return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
     far = np.concatenate([[0.0], far, [1.0]])
-    found = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
-    frr = 1.0 - found[:, 0]
+    dir_ = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
+    frr = 1.0 - dir_[:, 0]
     crossed = int(np.argmax(far >= frr))
     low = float(max(far[crossed - 1], frr[crossed]))
     high = float(min(far[crossed], frr[crossed - 1]))
     last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
-    return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]
+    return low, high, dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,21 +157,16 @@ def support_warnings(
     errors, role = "false accepts", "impostor"
     if chosen == "FRR":
         errors, role = "false rejects", "genuine"
-        if people is None:
-            people = None
-        else:
+        if people is not None:
             people = OnePersonEach(people.number, people.number)
-    found = []
+    unsupported = []
     by_people = None
     if people is not None and people.pairs <= attempts:
         by_people = people
     for x in targets:
         if RULE_OF_30.supports(x, attempts, people):
             continue
-        if RULE_OF_3.supports(x, attempts, people):
-            rule = RULE_OF_30
-        else:
-            rule = RULE_OF_3
+        rule = RULE_OF_30 if RULE_OF_3.supports(x, attempts, people) else RULE_OF_3
         if not RuleOf(1).supports(x, attempts):
             why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
@@ -179,16 +175,15 @@ def support_warnings(
             why = f"{rule.attempts_for(x):,} needed: rule of 3"
         else:
             why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
-        found.append(f"{chosen} {per_cent(x)} ({why})")
-    if not found:
+        unsupported.append(f"{chosen} {per_cent(x)} ({why})")
+    if not unsupported:
         return []
-    made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
-    verb = "are"
-    if attempts == 1:
-        verb = "is"
     if by_people:
         made, verb = str(by_people), "are"
-    return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
+    else:
+        made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
+        verb = "is" if attempts == 1 else "are"
+    return [f"{made} {verb} too few for {rate} at {'; '.join(unsupported)}"]
 
 
 #: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
@@ -199,52 +194,55 @@ _CHANCE_OF_FUSED = 0.62
 # The origin of scores that a metric of bioeval computed, which gives distances and nothing else.
 _COMPUTED = re.compile(rf"\d+-dimensional \w+ embeddings, metric ({'|'.join(METRICS)})\b")
 
-_WRONG_KIND = "is probably the wrong kind"
+
+class KindVerdict(NamedTuple):
+    """What an EER shows of the kind of scores."""
+
+    severity: str  # "ok", "warning" or "error"
+    message: str
+    remedy: str = ""
+    is_wrong: bool = False  # whether they are probably of the other kind
 
 
 def judge_kind(
     eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False, origin: str = ""
-) -> tuple[str, str, str]:
+) -> KindVerdict:
     """Return what an EER shows of the kind of scores: severity, finding and remedy.
 
     `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
     where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
     several templates are `fused`. The `origin` of the scores says whether their kind is certain.
     """
-    other = "similarity"
-    if larger_is_closer(kind):
-        other = "distance"
+    other = "distance" if larger_is_closer(kind) else "similarity"
     margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
     message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
     if not eer > 0.5:
         if not eer > 0.5 - margin / 2:
-            return "ok", message, ""
+            return KindVerdict("ok", message)
         remedy = "check labels and kind, since the scores hardly separate subjects"
-        return "warning", f"{message}, near chance", remedy
+        return KindVerdict("warning", f"{message}, near chance", remedy)
     swap = f'`kind="{other}"` reverses them'
     certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
     known = bool(_COMPUTED.match(origin))
     if known and not certain:
-        return "warning", f"{message}: no better than chance", "check the labels"
+        return KindVerdict("warning", f"{message}: no better than chance", "check the labels")
     if diagonal > 0 or known:
-        severity = "warning"
-        if certain:
-            severity = "error"
         message += ": worse than chance"
         if diagonal > 0:
             message += ", yet each template is nearest to itself"
-        else:
-            message += ""
-        remedy = f"the kind {'is' if known else 'seems'} right and the labels wrong"
-        return severity, message, f"{remedy}; check the order of the labels"
+        remedy = (
+            f"the kind {'is' if known else 'seems'} right and the labels wrong; check the order of "
+            "the labels"
+        )
+        return KindVerdict("error" if certain else "warning", message, remedy)
     if certain or diagonal < 0:
-        proof = ""
+        message += ": worse than chance"
         if diagonal < 0:
-            proof = ", and each template is farthest from itself"
-        remedy = f"{kind} {_WRONG_KIND}: {swap}"
-        return "error", f"{message}: worse than chance{proof}", remedy
+            message += ", and each template is farthest from itself"
+        remedy = f"{kind} is probably the wrong kind: {swap}"
+        return KindVerdict("error", message, remedy, is_wrong=True)
     remedy = f"check the labels, and the kind: {swap}"
-    return "warning", f"{message}: no better than chance", remedy
+    return KindVerdict("warning", f"{message}: no better than chance", remedy)
 
 
 def kind_doubt(
@@ -256,14 +254,13 @@ def kind_doubt(
     """
     if kind == "order" or math.isnan(eer):
         return ""
-    severity, message, remedy = judge_kind(eer, kind, people, fused=fused, origin=origin)
-    if severity == "ok":
+    verdict = judge_kind(eer, kind, people, fused=fused, origin=origin)
+    if verdict.severity == "ok":
         return ""
+    doubt = f"{verdict.message}; {verdict.remedy}"
     if system:
-        doubt = f"{system}: {message}; {remedy}"
-    else:
-        doubt = f"{message}; {remedy}"
-    if _WRONG_KIND in doubt:
+        doubt = f"{system}: {doubt}"
+    if verdict.is_wrong:
         _warn_user(doubt)
     return doubt
 

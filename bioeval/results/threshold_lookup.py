@@ -7,8 +7,10 @@ one after for similarities. The nearest may be on the wrong side.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,6 @@ from bioeval.base.arguments import as_float64
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
-from bioeval.base.variables import COORDINATES
 from bioeval.results.dataset import tree_of
 from bioeval.tallies.threshold_rules import Rule
 
@@ -31,12 +32,10 @@ REJECTED_WITH_THRESHOLD = ("frr", "grr")
 AT = {
     "threshold_used": Name("threshold of the results whose rates are given", "score"),
     "threshold_next": Name("next looser threshold of the results", "score"),
-    **{
-        f"{rate}_{end}": Name(f"{which} bound of {rate} at the threshold")
-        for rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD)
-        for end, which in (("at_least", "lower"), ("at_most", "upper"))
-    },
 }
+for _rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD):
+    AT[f"{_rate}_at_least"] = Name(f"lower bound of {_rate} at the threshold")
+    AT[f"{_rate}_at_most"] = Name(f"upper bound of {_rate} at the threshold")
 
 _RULES = {
     False: "distances: the last threshold of the results that is not above the one given",
@@ -45,38 +44,51 @@ _RULES = {
 _SHOWN = 3
 
 # Thresholds that are operating points.
-_POINTS = ("eer", "zero_far", "zero_frr", "min_cost")
+_POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 
 
 def units_of(dataset: xr.Dataset) -> str:
     """Return the kind and the units of a result's thresholds; equal ones can be shared."""
+    units = dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
+    words = [str(dataset.attrs.get("kind", "distance")), str(units)]
     metric = re.search(r"metric (\w+)", str(dataset.attrs.get("origin", "")))
-    own = str(dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
-    kind = str(dataset.attrs.get("kind", "distance"))
-    return " ".join(filter(None, (kind, own, metric[1] if metric else "")))
+    if metric:
+        words.append(metric[1])
+    return " ".join(filter(None, words))
 
 
 def operating_points(dataset: xr.Dataset) -> np.ndarray:
     """Return the finite thresholds of a result's operating points, at rank 1."""
-    found = [dataset[name] for name in (f"{x}_threshold" for x in _POINTS) if name in dataset]
+    points = [np.empty(0)]
+    for name in _POINTS:
+        if name in dataset:
+            points.append(dataset[name].values.ravel())
     if "threshold_at_far" in dataset:
-        at_far = dataset["threshold_at_far"]
-        found.append(at_far.isel(rank=0) if "rank" in at_far.dims else at_far)
+        points.append(_at_rank_1(dataset["threshold_at_far"]).ravel())
     if "threshold_at_frr" in dataset:
-        found.append(dataset["threshold_at_frr"])
-    every = np.concatenate([np.empty(0), *(x.values.ravel() for x in found)])
+        points.append(dataset["threshold_at_frr"].values.ravel())
+    every = np.concatenate(points)
     return np.unique(every[np.isfinite(every)])
+
+
+def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
+    """Return the values at FAR targets, of identification those at rank 1."""
+    if "rank" in at_far.dims:
+        at_far = at_far.isel(rank=0)
+    return at_far.values
 
 
 def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
     """Return for each system the operating points of all systems in its units."""
-    leaves = {name: [x.to_dataset() for x in tree.leaves] for name, tree in trees.items()}
-    curves = {name: [x for x in found if "threshold" in x.dims] for name, found in leaves.items()}
-    every = [x for found in curves.values() for x in found]
+    curves: dict[str, list[xr.Dataset]] = {}
+    for name, tree in trees.items():
+        tasks = [leaf.to_dataset() for leaf in tree.leaves]
+        curves[name] = [task for task in tasks if "threshold" in task.dims]
+    every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
-    for name, found in curves.items():
-        units = {units_of(x) for x in found}
-        points = [operating_points(x) for x in every if units_of(x) in units]
+    for name, tasks in curves.items():
+        units = set(map(units_of, tasks))
+        points = [operating_points(task) for task in every if units_of(task) in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared
 
@@ -107,19 +119,18 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
     """Return the threshold that a rule names in a result: given, of the EER, or of a target."""
     if rule.name == "fixed":
         return rule.values[0]
-    found, targets = np.empty(0), np.empty(0)
+    thresholds, targets = np.empty(0), np.empty(0)
     if rule.name == "eer" and "eer_threshold" in dataset:
-        found = dataset["eer_threshold"].values.reshape(-1)
+        thresholds = dataset["eer_threshold"].values.reshape(-1)
     if "threshold_at_far" in dataset:
         targets = dataset["far_target"].values
-        at_far = dataset["threshold_at_far"]
-        if "rank" in at_far.dims:
-            at_far = at_far.isel(rank=0)
         if rule.name == "far":
-            found = at_far.values[targets == rule.values[0]]
+            at_far = _at_rank_1(dataset["threshold_at_far"])
+            thresholds = at_far[targets == rule.values[0]]
     if rule.name == "frr" and "threshold_at_frr" in dataset:
-        found = dataset["threshold_at_frr"].values[dataset["frr_target"].values == rule.values[0]]
-    if not np.isfinite(found).any():
+        at_frr = dataset["threshold_at_frr"].values
+        thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
+    if not np.isfinite(thresholds).any():
         wrong = f"{Argument('threshold', str(rule))} is not an operating point of these results; "
         if rule.name == "far":
             raise DataError(wrong + other_targets(rule.values[0], targets.tolist()))
@@ -129,23 +140,21 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
             f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen on "
             f'the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
         )
-    return float(found[0])
+    return float(thresholds[0])
 
 
 def other_targets(target: float, there: list[float]) -> str:
     """Return the FAR targets of a result nearest to a missing one, and the remedy."""
-    sides = (
-        max((x for x in there if x < target), default=None),
-        min((x for x in there if x > target), default=None),
-    )
-    near = " and ".join(f"far={x:g}" for x in sides if x is not None)
-    verb = "is"
-    if " and " in near:
-        verb = "are"
+    lower = sorted(x for x in there if x < target)
+    higher = sorted(x for x in there if x > target)
+    nearest = [f"far={x:g}" for x in lower[-1:] + higher[:1]]
+    near = "they have no FAR target"
+    if nearest:
+        verb = "are" if len(nearest) > 1 else "is"
+        near = f"the nearest {verb} {' and '.join(nearest)}"
     return (
-        (f"the nearest {verb} {near}; " if near else "they have no FAR target; ")
-        + f"evaluate with {Argument('far_targets', [target])} (bioeval run --far {target:g}), or "
-        "give the scores"
+        f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
+        f"{target:g}), or give the scores"
     )
 
 
@@ -166,42 +175,50 @@ def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
     else:
         threshold = given
     similar, grid = _grid(dataset)
-    row = rows_at(grid, threshold, similar)
-    looser, last = (row - 1, len(grid) - 1) if similar else (row + 1, len(grid) - 1)
+    row, last = rows_at(grid, threshold, similar), len(grid) - 1
     if similar:
-        outside = row > last
+        looser = row - 1
+        outside, inside = row > last, looser >= 0
+        strictest, loosest = np.inf, -np.inf
     else:
-        outside = row < 0
-    if similar:
-        inside = looser >= 0
-    else:
-        inside = looser <= last
+        looser = row + 1
+        outside, inside = row < 0, looser <= last
+        strictest, loosest = -np.inf, np.inf
     _refuse_unknown(dataset, grid, threshold, outside, similar)
     # Accepted nowhere before a first row that accepts nothing, and perhaps anything after the last.
-    strictest, loosest = (np.inf, -np.inf) if similar else (-np.inf, np.inf)
     place, after = np.clip(row, 0, last), np.clip(looser, 0, last)
     used = np.where(outside, strictest, grid[place])
     loose = np.where(inside, grid[after], loosest)
-    found = at_rows(dataset, place, threshold, used)
-    found = found.assign(threshold_next=_over(threshold, loose + 0.0, "threshold_next"))
-    hit = used == threshold
-    for names, accepts in ((ACCEPTED_WITH_THRESHOLD, True), (REJECTED_WITH_THRESHOLD, False)):
-        for name in names:
-            if name in dataset and "threshold" in dataset[name].dims:
-                found = found.assign(_bracket(dataset, found, name, after, hit, inside, accepts))
-    found.attrs["threshold_lookup"] = _RULES[similar]
-    return found
+    rates = at_rows(dataset, place, threshold, used)
+    rates = rates.assign(threshold_next=_over(threshold, loose + 0.0, AT["threshold_next"].attrs()))
+    next_rows = _LooserRows(row=after, there=inside, needed=used != threshold)
+    for name in _curves(dataset, ACCEPTED_WITH_THRESHOLD):
+        rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=True))
+    for name in _curves(dataset, REJECTED_WITH_THRESHOLD):
+        rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=False))
+    rates.attrs["threshold_lookup"] = _RULES[similar]
+    return rates
+
+
+def _curves(dataset: xr.Dataset, names: Iterable[str]) -> list[str]:
+    """Return the names of rates that a result has over thresholds."""
+    return [x for x in names if x in dataset and "threshold" in dataset[x].dims]
 
 
 def at_rows(
     dataset: xr.Dataset, place: np.ndarray, threshold: np.ndarray, used: np.ndarray
 ) -> xr.Dataset:
     """Return rows of a result for given thresholds, with the thresholds that they `used`."""
-    rows: Any = int(place) if threshold.ndim == 0 else place
-    found = dataset.isel(threshold=rows)
-    return found.assign_coords(
-        threshold=_over(threshold, threshold, None, found["threshold"].attrs)
-    ).assign(threshold_used=_over(threshold, used + 0.0, "threshold_used"))
+    rates = dataset.isel(threshold=_one_or_many(place))
+    coordinate = _over(threshold, threshold, rates["threshold"].attrs)
+    return rates.assign_coords(threshold=coordinate).assign(
+        threshold_used=_over(threshold, used + 0.0, AT["threshold_used"].attrs())
+    )
+
+
+def _one_or_many(rows: np.ndarray) -> Any:
+    """Return rows as xarray selects them: a single one without a dimension."""
+    return int(rows) if np.ndim(rows) == 0 else rows
 
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
@@ -217,13 +234,13 @@ def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.Data
             "thresholds of GOM are distances scaled to 0 ... 1, those of other tasks are scores: "
             "look them up in one result, such as tree['gom']"
         )
-    found = {}
+    rates = {}
     for path, ds in curves.items():
         try:
-            found[path] = rates_at(ds, threshold)
+            rates[path] = rates_at(ds, threshold)
         except DataError as error:
             raise error.preceded_by(f"{path}: ") from None
-    return tree_of(found)
+    return tree_of(rates)
 
 
 def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
@@ -256,7 +273,7 @@ def _refuse_unknown(
     if not outside.any():
         return
     first = dataset.isel(threshold=-1 if similar else 0)
-    rates = [x for x in ACCEPTED_WITH_THRESHOLD if x in dataset and "threshold" in dataset[x].dims]
+    rates = _curves(dataset, ACCEPTED_WITH_THRESHOLD)
     both = "far" in rates and {"gar", "dir", "ttr"} & set(rates)
     if both and not any((first[name] > 0).any() for name in rates):
         return
@@ -270,40 +287,38 @@ def _refuse_unknown(
     )
 
 
+@dataclass(frozen=True)
+class _LooserRows:
+    """The rows of a grid next to those that apply to thresholds, on the looser side."""
+
+    row: np.ndarray  # within the grid
+    there: np.ndarray  # whether the grid has such a row
+    needed: np.ndarray  # whether the threshold lies between two rows, and on none
+
+
 def _bracket(
-    dataset: xr.Dataset,
-    found: xr.Dataset,
-    name: str,
-    after: np.ndarray,
-    hit: np.ndarray,
-    inside: np.ndarray,
-    accepts: bool,
+    curve: xr.DataArray, here: xr.DataArray, looser: _LooserRows, *, accepts: bool
 ) -> dict[str, xr.DataArray]:
-    """Return the rates between which the threshold's rate lies; exact on a row of the grid."""
-    here = found[name]
+    """Return the rates between which the threshold's rate lies; exact on a row of the grid.
+
+    `here` has the rates of a `curve` at the rows that apply; it grows with what it `accepts`.
+    """
 
     def along(values: np.ndarray) -> xr.DataArray:
         return xr.DataArray(values, dims=("threshold",) * np.ndim(values))
 
-    rows: Any = int(after) if np.ndim(after) == 0 else after
-    there = dataset[name].isel(threshold=rows).assign_coords(threshold=found["threshold"])
-    there = there.where(along(inside), here * 0.0 + (1.0 if accepts else 0.0))
-    there = here.where(along(hit), there)
+    there = curve.isel(threshold=_one_or_many(looser.row))
+    there = there.assign_coords(threshold=here["threshold"])
+    there = there.where(along(looser.there), here * 0.0 + (1.0 if accepts else 0.0))
+    there = there.where(along(looser.needed), here)
     low, high = (here, there) if accepts else (there, here)
-    ends = {f"{name}_at_least": low, f"{name}_at_most": high}
+    ends = {f"{curve.name}_at_least": low, f"{curve.name}_at_most": high}
     for key, values in ends.items():
         ends[key] = values.transpose(*here.dims)
         ends[key].attrs = AT[key].attrs()
     return ends
 
 
-def _over(
-    threshold: np.ndarray, values: np.ndarray, name: str | None, attrs: dict | None = None
-) -> xr.Variable:
+def _over(threshold: np.ndarray, values: np.ndarray, attrs: Mapping[Any, Any]) -> xr.Variable:
     """Return values at the thresholds as a variable."""
-    dims = ("threshold",) * threshold.ndim
-    if attrs is None:
-        about = (AT[name] if name else COORDINATES["threshold"]).attrs()
-    else:
-        about = attrs
-    return xr.Variable(dims, values, about)
+    return xr.Variable(("threshold",) * threshold.ndim, values, attrs)

@@ -11,13 +11,8 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, RATES_OF, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
-from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
-from bioeval.results.support import (
-    KIND_DOUBT,
-    ComparedPeople,
-    kind_doubt,
-    support_warnings,
-)
+from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
+from bioeval.results.support import KIND_DOUBT, ComparedPeople, kind_doubt, support_warnings
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints, point_variables
@@ -48,6 +43,7 @@ def verification_scalars(tally: VerificationTally) -> Scalars:
 def _scalars(
     tally: VerificationTally, points: VerificationPoints | None, bounds: Bounds
 ) -> Scalars:
+    """Return the attempts, the operating points that are known, and bounds of the others."""
     variables: Variables = {
         "genuine_attempts": ((), np.int64(len(tally.genuine))),
         "impostor_attempts": ((), np.int64(tally.impostor.total)),
@@ -57,22 +53,23 @@ def _scalars(
     if people is None and (sides := tally.about.people):
         people = sides[-1], disjoint_pairs(*sides)
     if people is not None:
-        for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
-            variables[name] = (), np.int64(number)
+        subjects, pairs = people
+        variables["subjects"] = (), np.int64(subjects)
+        variables["disjoint_pairs"] = (), np.int64(pairs)
     over = {"frr_at_far": ("far_target",), "min_cost": ("cost",)}
-    variables |= {
-        f"{name}_{end}": (over.get(name, ()), value)
-        for name, ends in bounds.items()
-        for end, value in zip(("at_least", "at_most"), ends, strict=True)
-        if np.size(value)
-    }
+    for name, (low, high) in bounds.items():
+        if np.size(low):
+            variables[f"{name}_at_least"] = over.get(name, ()), low
+            variables[f"{name}_at_most"] = over.get(name, ()), high
     if points is None:
         return Scalars(variables, {})
-    unknown = {x for name in bounds for x in UNKNOWN.get(name, (name, f"{name}_threshold"))}
+    unknown: set[str] = set()
+    for name in bounds:
+        unknown.update(UNKNOWN.get(name, (name, f"{name}_threshold")))
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
-    found, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
-    return Scalars(variables | {k: v for k, v in found.items() if k not in unknown}, labels)
+    numbers, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
+    return Scalars(variables | {k: v for k, v in numbers.items() if k not in unknown}, labels)
 
 
 def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
@@ -83,7 +80,7 @@ def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bou
 
     if tally.kept is not None:
         return points_of_kept(tally)
-    return (None, bounds_of_counts(tally))
+    return None, bounds_of_counts(tally)
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
@@ -110,38 +107,16 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
         if unenrolled is not None:
             accepted = accepted[::-1]
-    over = ("threshold",)
     scalars = _scalars(tally, points, bounds)
     variables = {**decisions(ga, genuine, fa, impostor, RATES_OF["task"]), **scalars.variables}
     if unenrolled is not None:
-        variables |= {
-            "far_unenrolled": (over, rate(accepted, len(unenrolled))),
-            "fa_unenrolled": (over, accepted),
-            "unenrolled_attempts": len(unenrolled),
-        }
-    warnings = []
-    doubt = ""
-    if not genuine:
-        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
-    if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
-    if tally.skipped_claims:
-        warnings.append(
-            f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
-        )
+        far_unenrolled = rate(accepted, len(unenrolled))
+        variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)
+        variables["unenrolled_attempts"] = len(unenrolled)
     coordinates = {"threshold": thresholds}
+    doubt = ""
     if points is not None:
         coordinates |= {k: x for k, x in scalars.labels.items() if k != "cost"}
-        if impostor:
-            independent = _independent(tally, points)
-            symmetric = bool(points.symmetric)
-            people = ComparedPeople.of_tally(tally)
-            warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
-            if symmetric:
-                pairs = genuine / 2
-            else:
-                pairs = genuine
-            warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
         doubt = kind_doubt(
             points.equal_error.eer,
             kind,
@@ -149,24 +124,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             fused=tally.templates == "multi",
             origin=tally.about.origin,
         )
-        if doubt:
-            warnings += [doubt]
-        else:
-            warnings += []
-        if bounds:
-            warnings.append(
-                f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
-                "lie within the bounds ..._at_least and ..._at_most; "
-                "bioeval.studies.sites.tally.refine_tally finds them in the scores"
-            )
-    else:
-        warnings.append(
-            "operating points need a second pass over the scores "
-            "(bioeval.studies.sites.tally.refine_tally), or scores kept during counting "
-            "(`points`); "
-            "EER and AUC lie within the bounds eer_at_least..eer_at_most and "
-            "auc_at_least..auc_at_most"
-        )
+    warnings = _warnings(tally, points, bounds, doubt)
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     if doubt:
@@ -179,16 +137,55 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     return build(variables, VERIFICATION, coordinates, attrs)
 
 
+def _warnings(
+    tally: VerificationTally, points: VerificationPoints | None, bounds: Bounds, doubt: str
+) -> list[str]:
+    """Return the warnings of a result; of them a `doubt` about its labels and kind, if any."""
+    genuine, impostor = len(tally.genuine), tally.impostor.total
+    warnings = []
+    if not genuine:
+        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    if tally.skipped_claims:
+        warnings.append(
+            f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
+        )
+    if points is None:
+        warnings.append(
+            "operating points need a second pass over the scores "
+            "(bioeval.studies.sites.tally.refine_tally), or scores kept during counting "
+            "(`points`); "
+            "EER and AUC lie within the bounds eer_at_least..eer_at_most and "
+            "auc_at_least..auc_at_most"
+        )
+        return warnings
+    if impostor:
+        independent = _independent(tally, points)
+        symmetric = bool(points.symmetric)
+        people = ComparedPeople.of_tally(tally)
+        warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
+        pairs = genuine / 2 if symmetric else genuine
+        warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
+    if doubt:
+        warnings.append(doubt)
+    if bounds:
+        warnings.append(
+            f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
+            "lie within the bounds ..._at_least and ..._at_most; "
+            "bioeval.studies.sites.tally.refine_tally finds them in the scores"
+        )
+    return warnings
+
+
 def _people(tally: VerificationTally) -> int:
     """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
-    of_all = tally.about.people
+    genuine, subjects = len(tally.genuine), 0
     if tally.people:
         subjects = tally.people[0]
-    elif of_all:
-        subjects = of_all[2]
-    else:
-        subjects = 0
-    return min(len(tally.genuine), subjects or len(tally.genuine))
+    elif tally.about.people:
+        subjects = tally.about.people[2]
+    return min(genuine, subjects or genuine)
 
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
@@ -204,17 +201,15 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
     Those of several partitions are arrays over them, as are the `independent` impostor attempts.
     """
     over, cost = ("far_target",), ("cost",)
+    numbers = []
+    for scalar in VERIFICATION_POINTS:
+        if scalar.name in _OPTIMA:
+            numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
+        else:
+            numbers.append((scalar, getattr(points, scalar.name)))
     variables: Variables = {
         **points.equal_error.variables(kind),
-        **point_variables(
-            (
-                (x, points.optima.get(x.name, np.nan))
-                if x.name in _OPTIMA
-                else (x, getattr(points, x.name))
-                for x in VERIFICATION_POINTS
-            ),
-            kind,
-        ),
+        **point_variables(numbers, kind),
         "frr_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),

@@ -71,21 +71,26 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
 def _excluded(attrs: Mapping[Any, Any]) -> str:
     names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
-    said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
-    if said:
-        found = [f"genuine pairs of {' or '.join(said)}"]
-    else:
-        found = []
+    same = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
+    left_out = []
+    if same:
+        left_out.append(f"genuine pairs of {' or '.join(same)}")
     if NOT_ENROLLED in names:
-        found.append("templates that are not enrolled when the probe is seen")
-    return "; ".join(found)
+        left_out.append("templates that are not enrolled when the probe is seen")
+    return "; ".join(left_out)
 
 
 def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) -> str:
     """Return a rate of a result in per cent, with its interval where there is one."""
-    names = [x for x in (name, f"{name}_low", f"{name}_high") if x in found]
-    value, *limits = (float(found[x] if i is None else found[x][i]) for x in names)
-    text = percent(value)
+    limits = []
+    for end in (f"{name}_low", f"{name}_high"):
+        if end in found:
+            limits.append(percent(_value_at(found[end], i), unit=""))
+    text = percent(_value_at(found[name], i))
     if limits:
-        return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]"
+        return f"{text} [{', '.join(limits)}]"
     return text
+
+
+def _value_at(values: Any, i: int | None) -> float:
+    return float(values if i is None else values[i])
