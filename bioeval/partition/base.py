@@ -33,13 +33,13 @@ class LabelCodes:
 
     def __init__(self, labels: Any, name: str):
         array = as_labels(labels, name)
-        found = Codes(array, array, name)
-        self.values, self.codes = found.values, found.gallery
+        coded = Codes(array, array, name)
+        self.values, self.codes = coded.values, coded.gallery
         if array.dtype.kind == "O":
-            order = _canonical_order(found.values.tolist())
+            order = _canonical_order(coded.values.tolist())
             place = np.empty(len(order), dtype=np.int64)
             place[order] = np.arange(len(order))
-            self.values, self.codes = found.values[order], place[found.gallery]
+            self.values, self.codes = coded.values[order], place[coded.gallery]
         self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
     def __len__(self) -> int:
@@ -58,12 +58,12 @@ class LabelCodes:
 
     def at(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of some samples, renumbered from 0 among their labels."""
-        found = copy(self)
-        found.__dict__.pop("_numbers", None)
-        present, found.codes = np.unique(self.codes[index], return_inverse=True)
-        found.values = self.values[present]
-        found.counts = np.bincount(found.codes, minlength=len(present)).astype(np.int64)
-        return found
+        part = copy(self)
+        part.__dict__.pop("_numbers", None)
+        present, part.codes = np.unique(self.codes[index], return_inverse=True)
+        part.values = self.values[present]
+        part.counts = np.bincount(part.codes, minlength=len(present)).astype(np.int64)
+        return part
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
@@ -170,8 +170,8 @@ class SplitInput:
         try:
             as_labels(column, what)
         except DataError as error:
-            found = str(error).partition(";")[0].replace("missing labels", "missing values")
-            raise DataError(f"{found}; every template needs one") from None
+            problem = str(error).partition(";")[0].replace("missing labels", "missing values")
+            raise DataError(f"{problem}; every template needs one") from None
         return LabelCodes(column, what)
 
     @cached_property

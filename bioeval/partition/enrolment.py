@@ -250,18 +250,18 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         who, one = samples.subjects, few[0]
         if self.enrol is None:
             need = f"{wanted[one]} to enrol and one to probe"
-            found = f"{who.counts[one]} in all"
+            held = f"{who.counts[one]} in all"
         else:
             least = 1
             if self.n_gallery is not None:
                 least = wanted[one]
             need = f"{least} to enrol by metadata and another to probe"
-            found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
+            held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         *some, last = (str(Argument("too_few", x)) for x in TOO_FEW if x != "raise")
         remedy = f"Choose their treatment: {', '.join(some)} or {last}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {found}. {remedy}"
+            f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
             f"{'' if len(few) < len(who) else f'. Better: {_MORE_TEMPLATES}'}"
         )
 
@@ -407,8 +407,8 @@ class EnrolledSplit(Splitter[GalleryProbe]):
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
     values = samples.numbers(name)
     if values is None:
-        found = samples.column(name).dtype
-        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {found}; expected numbers")
+        dtype = samples.column(name).dtype
+        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {dtype}; expected numbers")
     missing = np.isnan(values)
     if missing.any():
         raise DataError(

@@ -158,9 +158,9 @@ class _Strata:
 
     def _table(self, taken: np.ndarray) -> np.ndarray:
         """Return which subject has a sample of which stratum among some."""
-        found = np.zeros((len(self.samples.subjects), len(self.low)), dtype=bool)
-        found[self.samples.subjects.codes[taken], self.stratum[taken]] = True
-        return found
+        table = np.zeros((len(self.samples.subjects), len(self.low)), dtype=bool)
+        table[self.samples.subjects.codes[taken], self.stratum[taken]] = True
+        return table
 
     def _chain(self, sources: np.ndarray, ends: np.ndarray) -> list[int]:
         """Return the shortest chain of strata from a source to an end; empty without one."""
@@ -461,8 +461,8 @@ class Experiment(Division[ExperimentParts]):
             if self.stratify is not None:  # training first, whose strata are promised
                 strata = samples.binned_subjects(self.stratify)
                 by_part = dict(reversed(by_part.items()))
-            for found in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
-                part = dict(zip(reversed(by_part), found, strict=True))
+            for parts in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
+                part = dict(zip(reversed(by_part), parts, strict=True))
                 names = ("train_size", "validation_size", "test_size")
                 yield ThreeParts(*(part.get(name, nothing) for name in names))
 

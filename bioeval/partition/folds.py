@@ -321,11 +321,11 @@ class _Given(Splitter[TrainTest]):
         if not len(labels):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
         untested = labels.code(-1)
-        found = [code for code in range(len(labels)) if code != untested]
+        tested = [code for code in range(len(labels)) if code != untested]
         if folds is None:
-            order = found
+            order = tested
         else:
-            order = self._in_order(labels, found, name)
+            order = self._in_order(labels, tested, name)
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
                 f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "
@@ -336,7 +336,7 @@ class _Given(Splitter[TrainTest]):
         self._fold, self._n_splits = number[labels.codes], len(order)
         self._fold_names = [*labels.values[order].tolist(), -1]
 
-    def _in_order(self, labels: LabelCodes, found: list[int], name: str) -> list[int]:
+    def _in_order(self, labels: LabelCodes, tested: list[int], name: str) -> list[int]:
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
         if self.folds is None:
@@ -347,13 +347,13 @@ class _Given(Splitter[TrainTest]):
         if len(listed) < len(wanted):
             raise DataError(f"{who}: folds names a fold more than once; expected each once")
         for fold, code in zip(wanted, order, strict=True):
-            if code not in found:
+            if code not in tested:
                 near = nearest_name(fold, labels.values.tolist())
                 raise DataError(
                     f"{who}: the fold {fold!r} has no {self._what} to test; {name} has "
-                    f"{labels.show(np.array(found), 12)}.{near}"
+                    f"{labels.show(np.array(tested), 12)}.{near}"
                 )
-        unlisted = np.array([code for code in found if code not in order], dtype=np.int64)
+        unlisted = np.array([code for code in tested if code not in order], dtype=np.int64)
         if len(unlisted):
             raise DataError(
                 f"{who}: {name} has {labels.show(unlisted)}, not listed in folds; list every "
@@ -380,9 +380,9 @@ class _Given(Splitter[TrainTest]):
         """Return the folds of some of `n` samples, for all of which they may be given."""
         if len(self._fold) != n:
             return self
-        found = copy(self)
-        found._fold = self._fold[index]
-        return found
+        part = copy(self)
+        part._fold = self._fold[index]
+        return part
 
     def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return codes of subjects, the fold of each, and the labels of the codes."""

@@ -194,8 +194,8 @@ def as_index(index: Any, length: int, what: str) -> np.ndarray:
 def named_sides(pair: Any) -> tuple[Any, Any] | None:
     """Return the probes and the gallery of a pair that names them, as that of a splitter."""
     named = isinstance(pair, Mapping)
-    found = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
-    probes = next((x for x in found if x is not None), None)
+    values = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
+    probes = next((x for x in values if x is not None), None)
     if named:
         gallery = pair.get("gallery")
     else:

@@ -185,11 +185,11 @@ def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
         most = MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
-            found = getattr(array, "_mmap", None)
+            pages = getattr(array, "_mmap", None)
             shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
-            large = shared and isinstance(found, mmap.mmap) and len(found) > most
+            large = shared and isinstance(pages, mmap.mmap) and len(pages) > most
             if large and hasattr(mmap, "MADV_DONTNEED"):
-                return found
+                return pages
             return None
         array = array.base
     return None
@@ -380,8 +380,8 @@ class GivenRows:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        found: np.ndarray = scores._base.read(low, high, self._room[: high - low])
-        return found
+        rows: np.ndarray = scores._base.read(low, high, self._room[: high - low])
+        return rows
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
         """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
@@ -588,11 +588,14 @@ class BlockReader:
     def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
-        found = []
+        excluding = []
         for name in scores._exclude_columns:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
-            found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
-        return found
+            gallery = codes.gallery
+            if order is not None:
+                gallery = gallery[order]
+            excluding.append((codes.probe, gallery))
+        return excluding
 
     def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""

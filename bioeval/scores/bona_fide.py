@@ -55,9 +55,9 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
                 f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
                 "different in case or spaces alone; write both in one way"
             )
-    found = np.full(len(given), "", dtype=object)
-    found[~missing] = [written[value] for value in values]
-    return found.astype(str)
+    species = np.full(len(given), "", dtype=object)
+    species[~missing] = [written[value] for value in values]
+    return species.astype(str)
 
 
 def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:

@@ -79,11 +79,11 @@ def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return some values of a column, by their places or by a boolean selection in pieces."""
     if rows.dtype != bool or len(column) <= PIECE:
         return column[rows]
-    found = GrowingColumn(column.dtype)
+    values = GrowingColumn(column.dtype)
     for low in range(0, len(column), PIECE):
-        found.append(column[low : low + PIECE][rows[low : low + PIECE]])
+        values.append(column[low : low + PIECE][rows[low : low + PIECE]])
     release(column)
-    return found.array()
+    return values.array()
 
 
 def release(*columns: np.ndarray) -> None:
@@ -114,9 +114,9 @@ class CodedSides:
     def of(cls, names: np.ndarray, what: str) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = (as_labels(side, what) for side in names.T.tolist())
-        found = Codes(a, b, what)
-        codes = found.probe.astype(np.int32), found.gallery.astype(np.int32)
-        return cls(found.values.tolist(), *codes)
+        coded = Codes(a, b, what)
+        codes = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
+        return cls(coded.values.tolist(), *codes)
 
     def __len__(self) -> int:
         return len(self.a)

@@ -304,12 +304,12 @@ class EmbeddingSource:
         """Return the embeddings of one side in a range of tiles, always as the same arrays."""
         if self.symmetric:
             side = 0
-        found = self._parts.get((side, tiles))
-        if found is None:
+        part = self._parts.get((side, tiles))
+        if part is None:
             whole = (self._left, self._right)[side]
-            found = whole[tiles.start * TILE : tiles.stop * TILE]
-            self._parts[side, tiles] = found
-        return found
+            part = whole[tiles.start * TILE : tiles.stop * TILE]
+            self._parts[side, tiles] = part
+        return part
 
     @cached_property
     def _parts(self) -> dict[tuple[int, range], _Side]:
@@ -393,16 +393,16 @@ class EmbeddingSource:
                 )
             return out.astype(self.dtype, copy=False)
         left, right = self._left[rows], self._right[columns]
-        found = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
+        distances = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
 
         def work(turns: Iterator[int]) -> None:
-            room = np.empty(len(found) * TILE, dtype=self.dtype)
+            room = np.empty(len(distances) * TILE, dtype=self.dtype)
             for turn in turns:
                 some = slice(turn * TILE, (turn + 1) * TILE)
-                found[:, some] = self._distances(left, right[some], metric, room)
+                distances[:, some] = self._distances(left, right[some], metric, room)
 
-        _on_all_threads(work, -(-found.shape[1] // TILE))
-        return found
+        _on_all_threads(work, -(-distances.shape[1] // TILE))
+        return distances
 
     def _distances(self, left: _Side, right: _Side, metric: str, room: np.ndarray) -> np.ndarray:
         """Return distances, computed on one thread and perhaps in `room`."""
@@ -665,14 +665,14 @@ def _of_coefficients(
     """Return Bhattacharyya distances; near 1 they are computed from the differences."""
     places = np.flatnonzero(products > 1 - near)
     with np.errstate(divide="ignore"):
-        found = np.maximum(-np.log(products), 0.0)
+        distances = np.maximum(-np.log(products), 0.0)
     step = max(1, _CACHED // left.exact.shape[1])
     for low in range(0, len(places), step):
-        i, j = np.divmod(places[low : low + step], found.shape[1])
+        i, j = np.divmod(places[low : low + step], distances.shape[1])
         difference = left.exact[i]
         difference -= right.exact[j]
-        found[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
-    return found
+        distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
+    return distances
 
 
 def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
@@ -731,8 +731,8 @@ def average_embeddings(
     values, keys = embeddings[kept], np.column_stack(groups)[kept]
     for depth in range(len(names), 0, -1):
         values, keys = _means(values, keys[:, :depth])
-    found = np.full((len(templates), embeddings.shape[1]), np.nan)
-    found[np.searchsorted(templates, keys[:, 0])] = values
+    means = np.full((len(templates), embeddings.shape[1]), np.nan)
+    means[np.searchsorted(templates, keys[:, 0])] = values
     shared = {}
     for name, column in columns.items():
         codes = Codes(column, column).gallery
@@ -747,7 +747,7 @@ def average_embeddings(
                 f"{row} and {column[first][template[row]]!r} in row {first[template[row]]}; "
                 "expected one subject per template"
             )
-    return found[order], shared
+    return means[order], shared
 
 
 def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:

@@ -61,13 +61,13 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
 
 def _microseconds(column: np.ndarray, what: str) -> np.ndarray:
     """Return dates to the microsecond; finer ones are refused."""
-    found = column.astype("datetime64[us]")
+    times = column.astype("datetime64[us]")
     if np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
-        inexact = (found.astype(column.dtype) != column) & ~np.isnat(column)
+        inexact = (times.astype(column.dtype) != column) & ~np.isnat(column)
         if inexact.any():
             row = int(np.argmax(inexact))
             raise DataError(f"{what}: row {row} is {column[row]}; expected whole microseconds")
-    return found
+    return times
 
 
 def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> NoReturn:
@@ -111,11 +111,11 @@ class EnrolmentTimes:
         last = len(order) + 1
 
         def places(name: str, length: int, absent: int) -> np.ndarray:
-            found = np.full(length, absent, dtype=np.int32)
+            ranks = np.full(length, absent, dtype=np.int32)
             if name in given:
                 there = given[name] == given[name]
-                found[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
-            return found
+                ranks[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
+            return ranks
 
         self.enrolled = places("enrolled_at", templates, -1)
         self.withdrawn = places("withdrawn_at", templates, last)
@@ -173,12 +173,12 @@ class EnrolmentTimes:
     ) -> dict[str, np.ndarray]:
         """Return the columns of times by name, checked: all of them numbers, or all dates."""
         sides = (("gallery", gallery_meta), ("gallery", gallery_meta), ("probe", probe_meta))
-        found = {
+        columns = {
             name: EnrolmentTimes.parsed(meta[name], f"{side}_meta[{name!r}]")
             for name, (side, meta) in zip(COLUMNS, sides, strict=True)
             if name in meta
         }
-        dated = {x.dtype.kind == "M": name for name, x in found.items() if (x == x).any()}
+        dated = {x.dtype.kind == "M": name for name, x in columns.items() if (x == x).any()}
         if len(dated) > 1:
             raise DataError(
                 f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other "
@@ -187,7 +187,7 @@ class EnrolmentTimes:
         date = True in dated
         return {
             name: np.full(len(x), np.datetime64("NaT", "us")) if date and x.dtype.kind != "M" else x
-            for name, x in found.items()
+            for name, x in columns.items()
         }
 
     def not_enrolled(self, i: Any, j: Any) -> np.ndarray:

@@ -80,7 +80,7 @@ class EndValue:
         (distance 0, similarity 1) only with `copies`.
         """
         of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-        found = []
+        shared_ends = []
         for accepted in (False, True):
             turn = 1.0
             if accepted != larger_is_closer(kind):
@@ -99,8 +99,8 @@ class EndValue:
             if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
                 how = NEGATIVE
             if how:
-                found.append(cls(value, how, accepted))
-        return found
+                shared_ends.append(cls(value, how, accepted))
+        return shared_ends
 
 
 class FailureCodes(NamedTuple):
@@ -137,9 +137,9 @@ class FailureCodeWatch:
         Column ``j`` of the scores is ``raw.values[:, places[j]]``.
         """
         high = low + len(raw.rows)
-        found = self.value[low:high]
-        constant_rows(raw, places, self.itself[low:high], found, self.count[low:high])
-        found *= sign
+        value = self.value[low:high]
+        constant_rows(raw, places, self.itself[low:high], value, self.count[low:high])
+        value *= sign
         first, last = np.searchsorted(self.sampled, [low, high])
         chosen = self.sampled[first:last]
         if not len(chosen):
@@ -193,10 +193,10 @@ class FailureCodeWatch:
 
     def notes(self) -> list[str]:
         """Return warnings about what was found."""
-        found = self.found()
-        notes = _constant_note(found.rows, found.row_values, found.columns, found.column_values)
-        compared = counted(found.compared, "sampled comparisons")
-        for end, hits in zip(found.ends, found.hits, strict=True):
+        codes = self.found()
+        notes = _constant_note(codes.rows, codes.row_values, codes.columns, codes.column_values)
+        compared = counted(codes.compared, "sampled comparisons")
+        for end, hits in zip(codes.ends, codes.hits, strict=True):
             if end.severity != "note":
                 first = [f"({i}, {j})" for i, j in hits[:_SHOWN]]
                 notes.append(_end_note(end, len(hits), compared, "row, column", first))
@@ -208,11 +208,11 @@ class FailureCodeWatch:
         constant, number = np.ones(len(columns), dtype=bool), np.zeros(len(columns), dtype=int)
         for low in range(0, scores.shape[0] if len(columns) else 0, _BLOCK_ROWS):
             high = min(low + _BLOCK_ROWS, scores.shape[0])
-            found = scores._read_rows(low, high, columns).astype(np.float64)
-            compared = np.isfinite(found) & (scores.probe_ids[low:high, None] != ids)
+            rows = scores._read_rows(low, high, columns).astype(np.float64)
+            compared = np.isfinite(rows) & (scores.probe_ids[low:high, None] != ids)
             if scores._has_mask:
                 compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
-            constant &= ((found == value) | ~compared).all(axis=0)
+            constant &= ((rows == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)
 

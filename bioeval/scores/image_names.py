@@ -175,7 +175,7 @@ def parse_names(
     if None in matches:
         raise DataError(f"{where}: {_complaint(listed, matches, pattern)}")
     keys = list(known.compiled.groupindex)
-    columns = zip(*(found.groups() for found in matches if found is not None), strict=True)
+    columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
     return ParsedNames(values.pop("label"), values)
 
@@ -196,7 +196,7 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
     """Return the message about names of another form, with the data set they may belong to."""
-    wrong = [row for row, found in enumerate(matches) if found is None]
+    wrong = [row for row, match in enumerate(matches) if match is None]
     first = names[wrong[0]]
     text = (
         f"{len(wrong)} of {len(names)} names are not of the form of {pattern} "

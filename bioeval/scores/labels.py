@@ -78,11 +78,11 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
     if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
-        found = "complex numbers"
+        held = "complex numbers"
         if array.dtype.kind != "O":
-            found = f"dtype {array.dtype}"
+            held = f"dtype {array.dtype}"
         raise DataError(
-            f"{what} has {found}; expected hashable labels, such as real numbers or text"
+            f"{what} has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
 
@@ -190,9 +190,9 @@ IDS_OF_NO_PERSON = {"distractor_ids": "distractor_ids", "junk_ids": "_junk_ids"}
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
     """Return which of the codes below a number occur."""
-    found = np.zeros(number, dtype=bool)
-    found[codes] = True
-    return found
+    there = np.zeros(number, dtype=bool)
+    there[codes] = True
+    return there
 
 
 def _comparable(a: np.ndarray, b: np.ndarray) -> bool:

@@ -295,7 +295,7 @@ class Scores(LabelledMatrix):
         from bioeval.scores.pairs import PairScores
 
         rules = ListRules.parse(keep, unordered)
-        found = PairScores(
+        listed = PairScores(
             scores,
             genuine,
             kind=kind,
@@ -305,7 +305,7 @@ class Scores(LabelledMatrix):
             name=name,
             templates=templates,
         )
-        return found._attempts(rules, lambda rows: places("pair", rows))
+        return listed._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
@@ -379,8 +379,8 @@ def _averaged(
     from bioeval.scores.embeddings import average_embeddings
 
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
-    found, shared = average_embeddings(values, columns, names, side)
-    return found, shared.pop(""), shared
+    means, shared = average_embeddings(values, columns, names, side)
+    return means, shared.pop(""), shared
 
 
 def places_of(

@@ -148,13 +148,13 @@ def preview(scores: LabelledMatrix) -> str:
         sample, said = _sample(scores)
         if sample is None:
             return _caption(f"No picture: {said}.")
-        found = reduced_matrix(sample, SIDE)
+        reduced = reduced_matrix(sample, SIDE)
     except _UNREADABLE as error:
         return _caption(f"No picture: {error}.")
-    m, n = found.image.shape
-    there = [words for state, words in _SAID.items() if (found.state == state).any()]
+    m, n = reduced.image.shape
+    there = [words for state, words in _SAID.items() if (reduced.state == state).any()]
     text = ". ".join([f"{said}, sorted by subject. Dark: near", *there])
-    data = base64.b64encode(_png(found)).decode()
+    data = base64.b64encode(_png(reduced)).decode()
     wide = 12 * min(1, n / m)
     return (
         f'<img alt="{safe(f"Scores of probes (rows) and gallery templates (columns). {text}.")}" '
@@ -207,12 +207,12 @@ def _thinned(places: np.ndarray) -> np.ndarray:
     return places[np.linspace(0, len(places) - 1, SIDE).astype(np.int64)]
 
 
-def _png(found: MatrixImage) -> bytes:
+def _png(reduced: MatrixImage) -> bytes:
     """Return the picture as PNG of 256 colours."""
-    if larger_is_closer(found.kind):
-        image = -found.image
+    if larger_is_closer(reduced.kind):
+        image = -reduced.image
     else:
-        image = found.image
+        image = reduced.image
     finite = image[np.isfinite(image)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     shares = (np.nan_to_num(image, nan=low) / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
@@ -221,7 +221,7 @@ def _png(found: MatrixImage) -> bytes:
     at = np.linspace(0, len(colours) - 1, _STEPS)
     ramp = np.stack([np.interp(at, np.arange(len(colours)), x) for x in colours.T], axis=1)
     for i, state in enumerate(_OTHERS):
-        pixels[found.state == state] = _STEPS + i
+        pixels[reduced.state == state] = _STEPS + i
     palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_OTHERS.values(), ()))
     height, width = pixels.shape
     raw = np.pad(pixels, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, none

@@ -109,12 +109,12 @@ class PairScores(Scores):
         """The subjects of both sides of each pair."""
         coded = isinstance(self._subjects, CodedSides)
         if coded:
-            found = self._subjects.objects()
+            subjects = self._subjects.objects()
         else:
-            found = self._subjects
-        if found is None:
+            subjects = self._subjects
+        if subjects is None:
             return None
-        return fixed(found)
+        return fixed(subjects)
 
     @property
     def pair_templates(self) -> np.ndarray | None:
@@ -173,9 +173,9 @@ class PairScores(Scores):
         if self.pair_subjects is None:
             return np.array([])
         distinct = list(dict.fromkeys(self.pair_subjects.ravel().tolist()))
-        found = np.empty(len(distinct), dtype=object)
-        found[:] = distinct
-        return found
+        values = np.empty(len(distinct), dtype=object)
+        values[:] = distinct
+        return values
 
     @cached_property
     def fingerprint(self) -> str:
@@ -258,11 +258,11 @@ class PairScores(Scores):
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
         keep, notes = self._examined(rules, where)
         if keep is None:
-            found = self
+            kept = self
         else:
-            found = self._taking(keep)
-        found._remarks = tuple(notes)
-        return found
+            kept = self._taking(keep)
+        kept._remarks = tuple(notes)
+        return kept
 
     def _examined(
         self, rules: ListRules, where: Where, classes: bool = True
@@ -285,8 +285,8 @@ class PairScores(Scores):
         keep = None
         if self._templates is not None:
             listed = ListedTemplates(self._templates, self._base, self.genuine, where)
-            keep, found = listed.kept(rules)
-            notes += found
+            keep, more = listed.kept(rules)
+            notes += more
             self.unordered = rules.unordered
         elif rules.unordered:
             raise DataError(

@@ -27,7 +27,7 @@ _SHOWN = 8
 
 def _matrices(folder: Path) -> list[tuple[Path, Path]]:
     """Return the folders of scores in a folder, or itself, each with that of its lists."""
-    found = []
+    matrices = []
     for shipment in shipments(folder):
         sims = shipment / "sims"
         if folder.absolute().is_relative_to(sims.absolute()):
@@ -37,8 +37,8 @@ def _matrices(folder: Path) -> list[tuple[Path, Path]]:
         for place in (root, *sorted(root.rglob("*"))):
             if place.is_dir() and any(x.is_file() for x in place.iterdir()):
                 inside = place.absolute().relative_to(sims.absolute())
-                found.append((place, _lists_of(shipment / "sets", inside)))
-    return found
+                matrices.append((place, _lists_of(shipment / "sets", inside)))
+    return matrices
 
 
 def _lists_of(sets: Path, inside: Path) -> Path:
@@ -54,17 +54,17 @@ def _lists_of(sets: Path, inside: Path) -> Path:
 
 def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
     """Return the names and the subjects of the signatures of a set."""
-    found = [x for name, x in xml_elements(path) if name == "signature"]
+    signatures = [x for name, x in xml_elements(path) if name == "signature"]
     for key in ("name", "subject_id"):
-        wrong = [i for i, x in enumerate(found, 1) if not x.get(key, "").strip()]
-        if wrong or not found:
+        wrong = [i for i, x in enumerate(signatures, 1) if not x.get(key, "").strip()]
+        if wrong or not signatures:
             raise DataError(
-                f"{path}: {len(wrong)} of {counted(len(found), 'signatures')} have no {key}"
+                f"{path}: {len(wrong)} of {counted(len(signatures), 'signatures')} have no {key}"
                 f"{f', the first is signature {wrong[0]}' if wrong else ''}; expected elements "
                 '<signature name="..." subject_id="...">'
             )
-    names = [x["name"].strip() for x in found]
-    subjects = [x["subject_id"].strip() for x in found]
+    names = [x["name"].strip() for x in signatures]
+    subjects = [x["subject_id"].strip() for x in signatures]
     return names, text_array(subjects, f"{path}: subject_id")
 
 
@@ -135,7 +135,7 @@ FORMAT = Format(
     looks="a folder of BSSR1",
     expected="a folder of BSSR1",
     recognised_by="a folder in, or above, `sims`",
-    recognise=lambda found: found.content == "a folder",
+    recognise=lambda file: file.content == "a folder",
     read=_read,
     options=("kind", "nan"),
 )

@@ -76,15 +76,15 @@ class Cells:
 
     def values(self, column: int, where_blank: str) -> np.ndarray:
         """Return the scores of a column, NaN in blank cells; `where_blank` says what these mean."""
-        found = np.full(len(self.lines), np.nan)
+        numbers = np.full(len(self.lines), np.nan)
         for i, (line, cell) in enumerate(zip(self.lines, self.columns[column], strict=True)):
             if cell and (not is_number(cell) or overflows(cell)):
                 raise DataError(
                     f"{self.path}: line {line}: the score is {cell!r}; expected a number, or "
                     f"nothing where {where_blank}"
                 )
-            found[i] = float(cell or "nan")
-        return found
+            numbers[i] = float(cell or "nan")
+        return numbers
 
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""

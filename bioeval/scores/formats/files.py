@@ -130,8 +130,8 @@ def is_zarr(path: Path) -> bool:
 def shipments(path: Path) -> list[Path]:
     """Return the folders with ``sims`` and ``sets`` of BSSR1 above or below a folder, or it."""
     places = (*(x.parent for x in (path, *path.absolute().parents) if x.name == "sims"), path)
-    found = [x for x in places if _has_both(x)]
-    return found or [x for x in sorted(path.glob("*/")) if _has_both(x)]
+    complete = [x for x in places if _has_both(x)]
+    return complete or [x for x in sorted(path.glob("*/")) if _has_both(x)]
 
 
 def _has_both(folder: Path) -> bool:
@@ -258,12 +258,12 @@ def decoded_lines(path: Path) -> list[str]:
 
 def read_text(path: Path) -> str:
     """Return a text in UTF-8, decompressed if it is gzip, with line feeds as line ends."""
-    found = content(path)
-    if found == "a gzip file":
+    kind = content(path)
+    if kind == "a gzip file":
         with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
             return decode(read_bounded(path, file=GzipFile(fileobj=packed)), path)
-    if found != "text":
-        raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
+    if kind != "text":
+        raise DataError(f"{path}: is {kind}; expected text, or text compressed by gzip")
     return decode(read_bounded(path), path)
 
 

@@ -217,14 +217,13 @@ class ReadOptions:
 def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
-        found = {}
-    else:
-        found = meta
-    if not isinstance(found, Mapping) or not all(
-        isinstance(x, str) for pair in found.items() for x in pair
-    ):
+        return {}
+    words: list[Any] = [0]
+    if isinstance(meta, Mapping):
+        words = [*meta.keys(), *meta.values()]
+    if not all(isinstance(word, str) for word in words):
         raise DataError(f"{say('meta')} is {meta!r}; expected names and columns, as text")
-    return dict(found)
+    return dict(meta)
 
 
 # Patterns of a part of a template's name, each with an example.
@@ -362,7 +361,7 @@ class Format:
     recognise: Callable[[Found], bool]
     read: Callable[[Path, ReadOptions], Scores]
     options: Sequence[str]
-    first_line: Callable[[Found], bool] = lambda found: False
+    first_line: Callable[[Found], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""

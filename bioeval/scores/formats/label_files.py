@@ -92,9 +92,9 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     `LABEL_COLUMNS`, and otherwise gets this name.
     """
     path = existing_file(path, "the CSV file")
-    found = content(path)
-    if found != "text":
-        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(found, found)
+    kind = content(path)
+    if kind != "text":
+        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
         raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
     text = io.StringIO(decode(read_bounded(path), path), newline="")
     first = text.readline()
@@ -324,8 +324,8 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
     require_choice("names_of", names_of, tuple(PATTERNS))
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
-    found = parse_names(names.tolist(), names_of, where=where)
-    return Labels(path, found.label, dict(found.meta), True)
+    parsed = parse_names(names.tolist(), names_of, where=where)
+    return Labels(path, parsed.label, dict(parsed.meta), True)
 
 
 def read_names(path: str | Path, names_of: str) -> Labels:
@@ -338,9 +338,9 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     path = existing_file(path, "a list of names")
     if names_of == "label-xml":
         return _read_xml(path)
-    found = content(path)
-    if found != "text":
-        raise DataError(f"{path}: is {found}; expected text with a name on each line")
+    kind = content(path)
+    if kind != "text":
+        raise DataError(f"{path}: is {kind}; expected text with a name on each line")
     others: dict[str, np.ndarray] = {}
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
         names, others = _csv_names(path)
@@ -394,7 +394,7 @@ def _read_xml(path: Path, count: int | None = None) -> Labels:
     elements = xml_elements(path)
     if elements and elements[0][0] == "biometric-signature-set":
         return _sigset(path, elements, count)
-    items = [found for name, found in elements if name == "Item"]
+    items = [attributes for name, attributes in elements if name == "Item"]
     if not items:
         raise DataError(
             f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
@@ -412,13 +412,13 @@ def _sigset(
     """
     subjects: list[str] = []
     images: list[tuple[str, dict[str, str]]] = []
-    for name, found in elements[1:]:
+    for name, attributes in elements[1:]:
         if name.endswith("biometric-signature"):
-            subjects.append(found.get("name", "").strip())
+            subjects.append(attributes.get("name", "").strip())
             if not subjects[-1]:
                 raise DataError(f"{path}: signature {len(subjects)} has no name, its subject")
         elif name == "presentation" and subjects:
-            images.append((subjects[-1], found))
+            images.append((subjects[-1], attributes))
     if not subjects:
         raise DataError(f"{path}: holds no <biometric-signature name=...>; expected a sigset")
     if count not in (None, len(subjects), len(images)):
@@ -430,9 +430,13 @@ def _sigset(
         subjects = [who for who, _ in images]
     meta = {}
     if [who for who, _ in images] == subjects:
-        for key in (key for key in images[0][1] if all(key in found for _, found in images)):
+        for key in (
+            key for key in images[0][1] if all(key in attributes for _, attributes in images)
+        ):
             column = _PRESENTATION.get(key, key.replace("-", "_"))
-            meta[column] = text_array([found[key] for _, found in images], f"{path}: {key}")
+            meta[column] = text_array(
+                [attributes[key] for _, attributes in images], f"{path}: {key}"
+            )
     return Labels(path, text_array(subjects, f"{path}: name"), meta, True)
 
 

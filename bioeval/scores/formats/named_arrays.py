@@ -123,7 +123,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """
     given = options.given()
     chosen = [k for k in ("scores_key", "embeddings_key", "indices_key", "pairs_key") if k in given]
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     if not chosen:
         named = {name for name in given if name.endswith("_key")}
         if named - _SIDES or any(name in file for name in _OWN):
@@ -138,41 +138,41 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
                 f"{say('gallery_embeddings_key', features[1])}"
             )
         if features:
-            found = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
+            keys = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
         elif distances:
-            found = {"scores_key": distances}
+            keys = {"scores_key": distances}
         else:
             return options
     elif any(name in file for name in _OWN_LABELS) or not _fits(file, chosen, options):
         return options
-    return _with_sides(file, options, given, found)
+    return _with_sides(file, options, given, keys)
 
 
 def _with_sides(
-    file: Arrays, options: ReadOptions, given: dict[str, object], found: dict[str, Any]
+    file: Arrays, options: ReadOptions, given: dict[str, object], keys: dict[str, Any]
 ) -> ReadOptions:
     """Add the arrays of labels and cameras of both sides."""
     if "labels" in given or "labels_key" in given:
-        return replace(options, **found)
+        return replace(options, **keys)
     labels = _first_pair(file, REID_LABELS)
     for i, side in enumerate(("probe_labels", "gallery_labels")):
         if side in given or f"{side}_key" in given:
             continue
-        if labels is None and found:
+        if labels is None and keys:
             raise DataError(
-                f"{file.path}: has {' and '.join(found.values())} and no labels; expected "
+                f"{file.path}: has {' and '.join(keys.values())} and no labels; expected "
                 f"{' and '.join(REID_LABELS[0])}, or CSV files as {say('probe_labels')} and "
                 f"{say('gallery_labels')}. It holds: {file.listing()}"
             )
         if labels is not None:
-            found[f"{side}_key"] = labels[i]
+            keys[f"{side}_key"] = labels[i]
     meta = dict(options.meta)
     if "camera" not in meta:
         for i, side in enumerate(("probe", "gallery")):
             key = next((names[i] for names in REID_CAMERAS if names[i] in file), None)
             if key is not None:
                 meta.setdefault(f"{side}_camera", key)
-    return replace(options, meta=meta, **found)
+    return replace(options, meta=meta, **keys)
 
 
 def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
@@ -234,12 +234,12 @@ class NamedArrays:
             self.file.require(option, wanted)
             self.used.add(wanted)
             return wanted
-        found = next((name for name in native if name in self.file), None)
-        if found is not None:
-            if found in self.file.elsewhere:
-                self.file.read(found)  # raises, with the reason
-            self.used.add(found)
-        return found
+        there = next((name for name in native if name in self.file), None)
+        if there is not None:
+            if there in self.file.elsewhere:
+                self.file.read(there)  # raises, with the reason
+            self.used.add(there)
+        return there
 
     def refuse(self, what: str, *names: str) -> None:
         """Raise if one of these options is given; they have no meaning for `what`."""

@@ -57,9 +57,9 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
-    found = _read_named(named)
-    named.mark(found)
-    return found
+    scores = _read_named(named)
+    named.mark(scores)
+    return scores
 
 
 def _read_named(named: NamedArrays) -> Scores:
@@ -143,9 +143,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         scores.gallery_ids = named.ids("gallery_ids", n)
     if not named.options.lists_pairs:
         return scores
-    found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
-    pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
-    return _attempts(pairs, found, sides, named)
+    evaluated = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
+    pairs = scores.at_pairs(evaluated.a, evaluated.b, evaluated.same, evaluated.fold)
+    return _attempts(pairs, evaluated, sides, named)
 
 
 # ---------------------------------------------------------------- top-K lists
@@ -227,8 +227,8 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
         for name, header in file.headers.items()
         if header.dtype.kind in "iuf" and prod(header.shape) == max(header.shape, default=0) > 0
     }
-    found = (pair for pair in _CLASSES if pair[0] in vectors and pair[1] in vectors)
-    return next(((vectors[one], vectors[other]) for one, other in found), None)
+    given = (pair for pair in _CLASSES if pair[0] in vectors and pair[1] in vectors)
+    return next(((vectors[one], vectors[other]) for one, other in given), None)
 
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
@@ -303,18 +303,20 @@ def _of_lists(named: NamedArrays) -> tuple[str, ...]:
     return ("keep", "unordered")
 
 
-def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
+def _attempts(
+    pairs: PairScores, evaluated: FoundPairs, sides: Sides, named: NamedArrays
+) -> PairScores:
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
     if sides.square:
-        other = found.b
+        other = evaluated.b
     else:
-        other = found.b + sides.m
-    codes = (column.astype(np.int32) for column in (found.a, other))
+        other = evaluated.b + sides.m
+    codes = (column.astype(np.int32) for column in (evaluated.a, other))
     pairs._templates = CodedSides(range(sides.m + sides.n), *codes)
     rules = ListRules.parse(named.options.keep, named.options.unordered)
     pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
     # Templates are known by their place in this file, which is none in another.
-    pairs._templates, pairs.missing = None, found.missing
+    pairs._templates, pairs.missing = None, evaluated.missing
     return pairs
 
 
@@ -469,17 +471,19 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             average=named.options.average or (),
         )
     named.refuse("a list of pairs", "mask_key", "average")
-    found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
-    who = [probe.label[found.a], (gallery or probe).label[found.b]]
+    evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
+    who = [probe.label[evaluated.a], (gallery or probe).label[evaluated.b]]
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, left if right is None else right, metric).pairs(found.a, found.b),
-        who[0] == who[1] if found.same is None else found.same,
+        EmbeddingSource(left, left if right is None else right, metric).pairs(
+            evaluated.a, evaluated.b
+        ),
+        who[0] == who[1] if evaluated.same is None else evaluated.same,
         nan=named.nan,
         subjects=np.column_stack(who),
-        folds=found.fold,
+        folds=evaluated.fold,
         name=file.path.stem,
     )
-    return _attempts(pairs, found, sides, named)
+    return _attempts(pairs, evaluated, sides, named)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -605,7 +609,7 @@ FORMAT = Format(
     looks="a zip file",
     expected="a .npz file",
     recognised_by="the first bytes of a zip file",
-    recognise=lambda found: found.content == "zip",
+    recognise=lambda file: file.content == "zip",
     read=_read,
     options=ARRAYS,
     written="everything in one file",

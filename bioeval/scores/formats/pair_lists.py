@@ -90,11 +90,11 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         gallery = _words(scores.gallery_labels)
     block: dict[str, list[Any]] = {name: [] for name in names}
     for row, kept, values, genuine in _attempts(scores):
-        found = [values.tolist(), genuine.astype(int).tolist()]
+        block[score] += values.tolist()
+        block["genuine"] += genuine.astype(int).tolist()
         if gallery is not None:
-            found += [[str(scores.probe_labels[row])] * len(kept), gallery[kept].tolist()]
-        for name, column in zip(names, found, strict=True):
-            block[name] += column
+            block["subject_a"] += [str(scores.probe_labels[row])] * len(kept)
+            block["subject_b"] += gallery[kept].tolist()
         if len(block[score]) >= _LINES:
             yield block
             block = {name: [] for name in names}
@@ -218,14 +218,14 @@ def pair_losses(scores: Scores) -> list[str]:
     return lost
 
 
-def _recognise(found: Found) -> bool:
-    options = found.options
-    if not found.is_text:
+def _recognise(file: Found) -> bool:
+    options = file.options
+    if not file.is_text:
         return False
     if options.probe_labels or options.gallery_labels:
-        if found.suffix == ".csv":
+        if file.suffix == ".csv":
             raise DataError(
-                f"{found.path}: is text with other first cells than numbers; "
+                f"{file.path}: is text with other first cells than numbers; "
                 f"{say('probe_labels')} and {say('gallery_labels')} label the rows and columns of "
                 "a matrix of numbers alone, without names of rows and columns"
             )
@@ -235,23 +235,23 @@ def _recognise(found: Found) -> bool:
     listed = listed or (labels and labels.is_file() and lists_templates(labels))
     advice = ""
     if not listed:
-        advice = matrix_advice(found.path)
-    named = found.suffix == ".csv"
+        advice = matrix_advice(file.path)
+    named = file.suffix == ".csv"
     if advice and named:
-        raise DataError(f"{found.path}: {advice}")
+        raise DataError(f"{file.path}: {advice}")
     if named:
         return True
-    shape = _shape(found.path, options)
+    shape = _shape(file.path, options)
     return not advice and (
         is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
     )
 
 
-def _first_line(found: Found) -> bool:
-    options = found.options
+def _first_line(file: Found) -> bool:
+    options = file.options
     if options.probe_labels or options.gallery_labels:
         return False
-    shape = _shape(found.path, options)
+    shape = _shape(file.path, options)
     return names_columns(shape) or is_wide(shape.cells[0], options)
 
 
@@ -326,8 +326,9 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
         columns.append(score)
     if columns:
         so = "could mark genuine pairs, or have the layout of bob's lists"
-        raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
-    claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
+        raise two_readings(shape, sorted(columns), "only 0 and 1", so)
+    first, second = layout.subjects or (0, 0)
+    claimed, real = table.text[first], table.text[second]
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
     if set(claimed.values).isdisjoint(real.values) and not attacks:
         raise DataError(

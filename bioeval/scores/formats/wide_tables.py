@@ -145,11 +145,11 @@ def wide_scores(
 def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
     """Return the subjects of the templates of rows or columns, from their names or from a list."""
     if options.subject_from is not None:
-        found = [subject_in(name, options.subject_from) for name in names.tolist()]
+        subjects = [subject_in(name, options.subject_from) for name in names.tolist()]
     else:
         whose = read_media(options.labels or Path()).subject_of()
-        found = [whose.get(name) for name in names.tolist()]
-    missing = [name for name, who in zip(names.tolist(), found, strict=True) if who is None]
+        subjects = [whose.get(name) for name in names.tolist()]
+    missing = [name for name, who in zip(names.tolist(), subjects, strict=True) if who is None]
     if missing and options.subject_from is not None:
         raise DataError(
             f"{path}: {say('subject_from', options.subject_from)} does not match the template "
@@ -161,31 +161,31 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
             f"{path}: the template {missing[0]!r} is not in {options.labels}, as "
             f"{len(missing):,} of {len(names):,} templates are not"
         )
-    return np.array(found, dtype=str)
+    return np.array(subjects, dtype=str)
 
 
 # ------------------------------------------------------------------------- numbers alone
 
 
-def _recognise(found: Found) -> bool:
+def _recognise(file: Found) -> bool:
     """Whether a text begins with numbers alone and labels of a matrix are given.
 
     Whole numbers under another name than .csv are a top-K list where both sides have labels.
     """
-    options = found.options
+    options = file.options
     sides = options.probe_labels or options.gallery_labels
-    if found.content != "text" or not (sides or options.labels) or not _is_bare(options):
+    if file.content != "text" or not (sides or options.labels) or not _is_bare(options):
         return False
-    count, _ = first_numbers(found.path)
+    count, _ = first_numbers(file.path)
     if count < (2 if sides else 3) or (
         options.labels and options.labels.is_file() and lists_templates(options.labels)
     ):
         return False
     if count > MOST_COLUMNS:
-        raise DataError(f"{found.path}: {matrix_advice(found.path)}")
-    if options.labels or found.suffix == ".csv":
+        raise DataError(f"{file.path}: {matrix_advice(file.path)}")
+    if options.labels or file.suffix == ".csv":
         return True
-    return any({*".eE"} & {*cell} for row in shape_of(found.path).cells for cell in row)
+    return any({*".eE"} & {*cell} for row in shape_of(file.path).cells for cell in row)
 
 
 def _is_bare(options: ReadOptions) -> bool:

@@ -331,10 +331,10 @@ def simulate(
             for key, name in enumerate(animals, OFFSETS)
         ]
         truth = GaussianScores(**given, kind=kind)
-        found = _gaussian_scores(design, truth, offsets)
+        scores = _gaussian_scores(design, truth, offsets)
         if rows is None:
-            return found
-        return rows.of_scores(found, truth)
+            return scores
+        return rows.of_scores(scores, truth)
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
