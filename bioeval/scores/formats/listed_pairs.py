@@ -310,7 +310,7 @@ class _Pairs:
 
     def where(self, numbers: Sequence[int]) -> str:
         """Name the lines of some pairs."""
-        rows = np.asarray(numbers)
+        rows = np.asarray(numbers, dtype=np.int64)
         if self.rows is not None:
             rows = self.rows[rows]
         return places(self.table.noun, self.table.lines(rows.tolist()))
