@@ -193,13 +193,15 @@ def as_index(index: Any, length: int, what: str) -> np.ndarray:
 
 def named_sides(pair: Any) -> tuple[Any, Any] | None:
     """Return the probes and the gallery of a pair that names them, as that of a splitter."""
-    named = isinstance(pair, Mapping)
-    values = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
-    probes = next((x for x in values if x is not None), None)
-    if named:
-        gallery = pair.get("gallery")
-    else:
-        gallery = getattr(pair, "gallery", None)
+
+    def side(name: str) -> Any:
+        if isinstance(pair, Mapping):
+            return pair.get(name)
+        return getattr(pair, name, None)
+
+    probes, gallery = side("probes"), side("gallery")
+    if probes is None:
+        probes = side("probe")
     if probes is None or gallery is None:
         return None
     return (probes, gallery)

@@ -79,9 +79,13 @@ async def _others() -> None:
 
 def without_noise(record: logging.LogRecord) -> bool:
     """Whether a message of asyncio is not about tasks of zarr whose error is reported already."""
-    frames = traceback.extract_tb(record.exc_info[2]) if record.exc_info else []
-    of_zarr = any("zarr" in x for x in (record.getMessage(), *(frame.filename for frame in frames)))
-    return not ("never retrieved" in record.getMessage() and of_zarr)
+    message = record.getMessage()
+    if "never retrieved" not in message:
+        return True
+    texts = [message]
+    if record.exc_info:
+        texts += [frame.filename for frame in traceback.extract_tb(record.exc_info[2])]
+    return not any("zarr" in text for text in texts)
 
 
 def _missing(what: str, problem: str, fill: Any) -> DataError:

@@ -113,10 +113,10 @@ class CodedSides:
     @classmethod
     def of(cls, names: np.ndarray, what: str) -> CodedSides:
         """Return names given as an array, (p, 2)."""
-        a, b = (as_labels(side, what) for side in names.T.tolist())
-        coded = Codes(a, b, what)
-        codes = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
-        return cls(coded.values.tolist(), *codes)
+        a, b = names.T.tolist()
+        coded = Codes(as_labels(a, what), as_labels(b, what), what)
+        a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
+        return cls(coded.values.tolist(), a, b)
 
     def __len__(self) -> int:
         return len(self.a)

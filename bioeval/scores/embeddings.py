@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -209,14 +209,17 @@ class EmbeddingSource:
             out[...] = self[low:high]
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
+        pieces = []
         if out.flags.c_contiguous:
             pieces = self._pieces(low, high)
-        else:
-            pieces = []
-        together = {place for piece in pieces for place in product(*piece)}
+        together: set[tuple[int, int]] = set()
+        for some, across in pieces:
+            together.update(product(some, across))
         alone = set(product(bands, columns)) - together
         if self.symmetric:  # those below the diagonal are taken from those above
-            alone -= {(j, i) for i, j in alone | together if i < j}
+            for i, j in alone | together:
+                if i < j:
+                    alone.discard((j, i))
 
         def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
@@ -265,11 +268,7 @@ class EmbeddingSource:
             return list(product(rows, _divided(columns, size)))
         before, after = columns[: low // TILE], columns[high // TILE :]
         others = [*_divided(before, size), *_divided(after, size)]
-        return [
-            (some, across)
-            for number, some in enumerate(rows)
-            for across in (*others, *rows[number + 1 :])
-        ]
+        return [*product(rows, others), *combinations(rows, 2)]
 
     def _each(
         self,

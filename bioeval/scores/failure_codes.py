@@ -223,8 +223,7 @@ def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) 
     `others` are sampled scores of all other rows and columns, in order; there are `lines` rows or
     columns.
     """
-    ends = (np.searchsorted(others, value, side=side) for side in ("right", "left"))
-    same = next(ends) - next(ends)
+    same = np.searchsorted(others, value, "right") - np.searchsorted(others, value, "left")
     share = (same + 1) / (len(others) + 1)
     return (share < 0.5) & (share**count * lines < CHANCE)
 
@@ -232,9 +231,13 @@ def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) 
 def _constant_note(
     rows: np.ndarray, of_rows: np.ndarray, columns: np.ndarray, of_columns: np.ndarray
 ) -> list[str]:
-    places = [_listed(*x) for x in (("row", rows), ("column", columns)) if len(x[1])]
-    if not places:
+    if not len(rows) + len(columns):
         return []
+    places = []
+    if len(rows):
+        places.append(_listed("row", rows))
+    if len(columns):
+        places.append(_listed("column", columns))
     values = np.unique(np.concatenate([of_rows, of_columns]))
     some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
     hold = "hold"

@@ -288,17 +288,17 @@ def _levels(index: Any, what: str) -> Labelled:
     names = [*index.names]
     if len(names) == 1:
         return np.asarray(index), {}
-    place = next((i for x in LABEL_COLUMNS for i, name in enumerate(names) if name == x), None)
-    if place is None:
+    present = [name for name in LABEL_COLUMNS if name in names]
+    if not present:
         raise DataError(
             f"the {what} of the table has the levels {', '.join(map(repr, names))}; expected one "
             f"called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
         )
     values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
-    meta = {
-        str(name): x for i, (name, x) in enumerate(zip(names, values, strict=True)) if i != place
-    }
-    return values[place], meta
+    place = names.index(present[0])
+    del names[place]
+    label = values.pop(place)
+    return label, dict(zip(map(str, names), values, strict=True))
 
 
 def _arrow_columns(table: Any) -> Mapping[str, Any]:

@@ -441,11 +441,10 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
     """
     # A part of a path, all before a last number, or all before a first mark.
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
-    patterns += [rf"^(.+){x}\d+{end}$" for x in "-_" for end in ("", r"\.\w+")]
-    patterns += [rf"([^/{x}]+){x}[^/]*$" for x in "-_"]
-    if truth:
-        few = names
-    else:
+    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
+    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
+    few = names
+    if not truth:
         few = names[:10_000]
     for pattern in patterns:
         matches = [re.search(pattern, str(name)) for name in few]

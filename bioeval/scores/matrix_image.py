@@ -95,7 +95,7 @@ def _reduce(
     Rows are read in the order in which they are stored.
     """
     shape = (len(row_edges) - 1, len(column_edges) - 1)
-    total, finite, failed, infinite = (np.zeros(shape) for _ in range(4))
+    total, finite, failed, infinite = np.zeros((4, *shape))
     place = np.empty(len(rows), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     pixel = np.searchsorted(row_edges, place, side="right") - 1
@@ -225,15 +225,16 @@ def _png(reduced: MatrixImage) -> bytes:
     palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_OTHERS.values(), ()))
     height, width = pixels.shape
     raw = np.pad(pixels, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, none
-    parts = {
-        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
-        b"PLTE": palette,
-        b"tRNS": b"\xff" * _STEPS + b"\x00",
-        b"IDAT": zlib.compress(raw, 9),
-        b"IEND": b"",
-    }
-    chunks = (
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts.items()
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+        + _chunk(b"PLTE", palette)
+        + _chunk(b"tRNS", b"\xff" * _STEPS + b"\x00")
+        + _chunk(b"IDAT", zlib.compress(raw, 9))
+        + _chunk(b"IEND", b"")
     )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    check = struct.pack(">I", zlib.crc32(kind + data))
+    return struct.pack(">I", len(data)) + kind + data + check

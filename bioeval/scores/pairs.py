@@ -107,11 +107,9 @@ class PairScores(Scores):
     @cached_property
     def pair_subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair."""
-        coded = isinstance(self._subjects, CodedSides)
-        if coded:
-            subjects = self._subjects.objects()
-        else:
-            subjects = self._subjects
+        subjects = self._subjects
+        if isinstance(subjects, CodedSides):
+            subjects = subjects.objects()
         if subjects is None:
             return None
         return fixed(subjects)
@@ -128,8 +126,8 @@ class PairScores(Scores):
         """The subjects as codes: side a as probes, side b as the gallery."""
         if isinstance(self._subjects, CodedSides):
             return self._subjects.codes()
-        a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
-        return Codes(a, b)
+        a, b = self._subjects.T.tolist()
+        return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
 
     @property
     def _agreeing_codes(self) -> Codes:

@@ -92,10 +92,9 @@ class StoredRows:
             return self._read(int(index), int(index) + 1)[0]
         wanted, back = np.unique(index, return_inverse=True)
         with self._lock:
-            parts = [
-                self._held(first, stop)[rows - first]
-                for first, stop, rows in self._by_chunk(wanted)
-            ]
+            parts = []
+            for first, stop, some in self._by_chunk(wanted):
+                parts.append(self._held(first, stop)[some - first])
         return np.concatenate(parts)[back.reshape(-1)]
 
     def of_columns(self, low: int, high: int) -> StoredRows:

@@ -104,7 +104,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         nan=options.nan or "raise",
         name=path.stem,
     )
-    files = dict.fromkeys(x.path.name for x in (probe, gallery) if x and x.path.suffix == ".xml")
+    sides = filter(None, (probe, gallery))
+    files = dict.fromkeys(side.path.name for side in sides if side.path.suffix == ".xml")
     if files:
         noun = "sigset"
         if len(files) > 1:
@@ -122,7 +123,7 @@ def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
     names = [name.strip().replace("\\", "/").rpartition("/")[2] for name in lists]
     if not all(name.isprintable() and name.lower().endswith(".xml") for name in names):
         return None, None, None
-    gallery, probe = (path.with_name(name) for name in names)
+    gallery, probe = map(path.with_name, names)
     if not (probe.is_file() and gallery.is_file()):
         return None, None, None
     if probe == gallery:
@@ -155,7 +156,7 @@ def _write(scores: Scores, path: Path) -> None:
         raise DataError(
             f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
         )
-    first = next(key for key, kind in _KINDS.items() if kind == scores.kind)
+    first = {kind: key for key, kind in _KINDS.items()}[scores.kind]
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
     with (

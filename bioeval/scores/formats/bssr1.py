@@ -54,7 +54,7 @@ def _lists_of(sets: Path, inside: Path) -> Path:
 
 def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
     """Return the names and the subjects of the signatures of a set."""
-    signatures = [x for name, x in xml_elements(path) if name == "signature"]
+    signatures = [attributes for name, attributes in xml_elements(path) if name == "signature"]
     for key in ("name", "subject_id"):
         wrong = [i for i, x in enumerate(signatures, 1) if not x.get(key, "").strip()]
         if wrong or not signatures:
@@ -82,8 +82,10 @@ def _row(path: Path, columns: int) -> np.ndarray:
     try:
         return np.array(scores, dtype=np.float64)
     except ValueError:
-        number, text = next((i, x) for i, x in enumerate(scores, 3) if not is_number(x))
-        raise DataError(f"{path}: line {number} is {text[:40]!r}; expected a score") from None
+        row = [*map(is_number, scores)].index(False)
+        raise DataError(
+            f"{path}: line {row + 3} is {scores[row][:40]!r}; expected a score"
+        ) from None
 
 
 def _files(folder: Path, users: Sequence[str]) -> list[Path]:
@@ -110,7 +112,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if options.kind not in (None, "similarity", "llr"):
         raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")
     ((folder, sets),) = matrices
-    (users, probes), (enrollees, gallery) = (_signatures(sets / name) for name in _SIDES)
+    users, probes = _signatures(sets / _SIDES[0])
+    enrollees, gallery = _signatures(sets / _SIDES[1])
     values = np.empty((len(users), len(enrollees)))
     for i, file in enumerate(_files(folder, users)):
         values[i] = _row(file, len(enrollees))

@@ -182,12 +182,12 @@ class ReadOptions:
 
         A name with the prefix of a side belongs to that side, a plain name to both.
         """
-        prefix, other = ("probe_", "gallery_") if side == "probe" else ("gallery_", "probe_")
-        return {
-            name.removeprefix(prefix): column
-            for name, column in self.meta.items()
-            if not name.startswith(other)
-        }
+        other = "gallery_" if side == "probe" else "probe_"
+        columns = {}
+        for name, column in self.meta.items():
+            if not name.startswith(other):
+                columns[name.removeprefix(f"{side}_")] = column
+        return columns
 
     def from_zero(
         self, lists: np.ndarray, size: int, where: str, guess: bool = False
@@ -393,11 +393,10 @@ class Format:
 
     def written_to(self, path: Path) -> Format:
         """Return the format with the way to write that the name of a file chooses."""
-        ways = (way for way in self.otherwise if path.name.endswith(way.endings))
-        way = next(ways, None)
-        if way is None:
-            return self
-        return replace(self, write=way.write, losses=way.losses)
+        for way in self.otherwise:
+            if path.name.endswith(way.endings):
+                return replace(self, write=way.write, losses=way.losses)
+        return self
 
 
 def metadata_losses(scores: Scores) -> list[str]:
@@ -411,13 +410,10 @@ def metadata_losses(scores: Scores) -> list[str]:
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
     """Return the loss that `what`, such as ``"labels"``, becomes text, unless all are text."""
-    kept = (
-        column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
-        for column in columns
-    )
-    if all(kept):
-        return []
-    return [f"{what} become text"]
+    for column in columns:
+        if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:
+            return [f"{what} become text"]
+    return []
 
 
 def is_square(scores: Scores) -> bool:
@@ -425,8 +421,9 @@ def is_square(scores: Scores) -> bool:
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
-    same = all(_equal_columns(rows[name], columns[name]) for name in rows if name in columns)
-    return same and set(rows) == set(columns)
+    return set(rows) == set(columns) and all(
+        _equal_columns(rows[name], columns[name]) for name in rows
+    )
 
 
 def _equal_columns(a: np.ndarray, b: np.ndarray) -> bool:

@@ -417,14 +417,16 @@ def _rules(options: ReadOptions) -> ListRules:
 
 def _templates(pairs: _Pairs) -> CodedSides | None:
     """Return the templates of both sides of each pair, if the list names them."""
-    layout, text = pairs.layout, pairs.table.text
+    layout = pairs.layout
     listed = None
     if layout.subjects is not None:
         listed = pairs.subjects
     names = templates_of(pairs.table, layout, listed)
     if names is None:
-        columns = [text[i] for i in layout.templates or ()]
-        if layout.names_templates and any(column.given_up for column in columns):
+        columns = []
+        if layout.names_templates:
+            columns = [pairs.table.text[i] for i in layout.templates or ()]
+        if any(column.given_up for column in columns):
             pairs.notes.append(
                 f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
                 "comparisons of a template with itself were not looked for"

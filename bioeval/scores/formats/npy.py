@@ -81,7 +81,7 @@ def matrix_labels(
             missing = "gallery_labels"
         raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
     if not (square or probe):
-        both = sibling(path, f"{'labels'}.csv")
+        both = sibling(path, "labels.csv")
         one = sibling(path, "probe.csv")
         other = sibling(path, "gallery.csv")
         present = [x for x in (both, one, other) if x.exists()]

@@ -430,8 +430,11 @@ def _read_table(
 
 def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
     """Return the places of the scores and of the metadata of a matrix, by its first rows."""
-    first = next(iter(pieces(range(len(names)))), None)
-    return wide_columns(names, [False] * len(names) if first is None else [*map(_is_text, first)])
+    is_text = [False] * len(names)
+    for first in pieces(range(len(names))):
+        is_text = [*map(_is_text, first)]
+        break
+    return wide_columns(names, is_text)
 
 
 def _is_text(cells: Any) -> bool:
@@ -447,10 +450,9 @@ def _columns(
 ) -> Columns:
     score, templates = layout.score or 0, layout.templates or ()
     wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
-    text = {
-        i: TextColumn(most=most if i in templates else None)
-        for i in sorted(i for i in wanted if i is not None)
-    }
+    text = {}
+    for i in sorted(i for i in wanted if i is not None):
+        text[i] = TextColumn(most=most if i in templates else None)
     numbers: GrowingColumn | None = None
     for values, *words in pieces([score, *text]):
         scores = _floats(values, layout.names[score], path, len(numbers or ()))
@@ -622,7 +624,10 @@ def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> di
 def _first_line(path: Path) -> tuple[int, bytes]:
     """Return the number of the first line that is not blank, and the line."""
     with open_text(path) as file:
-        return next((x for x in enumerate(file, 1) if x[1].strip()), (1, b""))
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                return number, line
+    return 1, b""
 
 
 def _is_json(file: Found) -> bool:

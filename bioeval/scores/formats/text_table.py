@@ -167,8 +167,10 @@ def _split(lines: list[str], mark: str) -> list[list[str]]:
     """Return the cells of lines; a quoted cell may be cut off at the end of what was read."""
     if mark == " ":
         return [line.split() for line in lines]
-    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
-    return [[from_cell(cell.strip()) for cell in row] for row in rows]
+    rows = []
+    for row in csv.reader(lines, delimiter=mark, skipinitialspace=True):
+        rows.append([from_cell(cell.strip()) for cell in row])
+    return rows
 
 
 def _bare(line: str) -> str:
@@ -549,8 +551,8 @@ def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str
                 f"{where}: {int((~blank[wrong]).sum())} cells; expected {columns}, none of them "
                 "blank"
             )
-        name = names[next(i for i in names if blank[wrong, i])]
-        raise DataError(f"{where}: the cell {name!r} is blank")
+        columns_blank = [name for i, name in names.items() if blank[wrong, i]]
+        raise DataError(f"{where}: the cell {columns_blank[0]!r} is blank")
     return piece
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,23 +102,17 @@ def wide_scores(
             f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
             "rows of a table whose gallery has more templates, probe for label"
         )
-    how: dict[str, Any] = {}
-    if options.session_from is not None:
-        how["probe_meta"], how["gallery_meta"] = (
-            {"template": side, "session": sessions_of(path, side.tolist(), options)}
-            for side in sides
-        )
-    if options.subject_from is not None or options.labels is not None:
-        if not how:
-            how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
+    subjects = sides
+    finds_subjects = options.subject_from is not None or options.labels is not None
+    columns: list[dict[str, np.ndarray]] = [{}, {}]
+    templates = finds_subjects or options.session_from is not None
+    if templates:
+        for side, column in zip(sides, columns, strict=True):
+            column["template"] = side
+            if options.session_from is not None:
+                column["session"] = sessions_of(path, side.tolist(), options)
+    if finds_subjects:
         subjects = [_subjects(path, side, options) for side in sides]
-    else:
-        subjects = sides
-    if square:
-        how.pop("gallery_meta", None)
-    templates = bool(how)
-    if meta:
-        how["probe_meta"] = how.get("probe_meta", {}) | dict(meta)
     scores = Scores(
         values,
         subjects[0],
@@ -125,7 +120,8 @@ def wide_scores(
         kind=options.kind,
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
-        **how,
+        probe_meta=columns[0] | dict(meta or {}),
+        gallery_meta=None if square else columns[1],
     )
     if options.subject_from is not None:
         first = slice(EXAMPLES)
@@ -136,9 +132,9 @@ def wide_scores(
             noun = "columns"
         scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
     if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
-        number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
-        ids = [np.array([number[name] for name in side.tolist()]) for side in sides]
-        scores.probe_ids, scores.gallery_ids = ids
+        every = np.unique(np.concatenate(sides))
+        scores.probe_ids = np.searchsorted(every, sides[0])
+        scores.gallery_ids = np.searchsorted(every, sides[1])
     return scores
 
 
@@ -185,7 +181,8 @@ def _recognise(file: Found) -> bool:
         raise DataError(f"{file.path}: {matrix_advice(file.path)}")
     if options.labels or file.suffix == ".csv":
         return True
-    return any({*".eE"} & {*cell} for row in shape_of(file.path).cells for cell in row)
+    cells = chain.from_iterable(shape_of(file.path).cells)
+    return not {*".eE"}.isdisjoint(chain.from_iterable(cells))
 
 
 def _is_bare(options: ReadOptions) -> bool:
