@@ -197,6 +197,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
     def _may_enrol(self, samples: SplitInput) -> np.ndarray:
+        """Return which samples may be enrolled, by their metadata."""
         may = np.ones(samples.n, dtype=bool)
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
@@ -247,6 +248,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
     def _refuse(
         self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
     ) -> None:
+        """Raise for subjects with too few templates."""
         who, one = samples.subjects, few[0]
         if self.enrol is None:
             need = f"{wanted[one]} to enrol and one to probe"
@@ -257,8 +259,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
                 least = wanted[one]
             need = f"{least} to enrol by metadata and another to probe"
             held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
-        *some, last = (str(Argument("too_few", x)) for x in TOO_FEW if x != "raise")
-        remedy = f"Choose their treatment: {', '.join(some)} or {last}"
+        choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"
+        remedy = f"Choose their treatment: {', '.join(choices[:-1])} or {choices[-1]}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
             f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
@@ -405,6 +407,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
 
 
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
+    """Return the numbers of a metadata column, checked."""
     values = samples.numbers(name)
     if values is None:
         dtype = samples.column(name).dtype

@@ -61,6 +61,7 @@ class _Folds(Splitter[TrainTest]):
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
 
     def _require_enough(self, units: int, what: str) -> None:
+        """Raise unless there is a unit for each fold."""
         who = type(self).__name__
         if units == 1:
             raise DataError(
@@ -337,6 +338,7 @@ class _Given(Splitter[TrainTest]):
         self._fold_names = [*labels.values[order].tolist(), -1]
 
     def _in_order(self, labels: LabelCodes, tested: list[int], name: str) -> list[int]:
+        """Return the codes of folds in the order that is given."""
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
         if self.folds is None:
@@ -389,6 +391,7 @@ class _Given(Splitter[TrainTest]):
         return samples.subjects.codes, self._fold, samples.subjects.values
 
     def _require_disjoint(self, samples: SplitInput) -> None:
+        """Raise where a subject is in several folds."""
         codes, fold, values = self._subjects(samples)
         first = np.empty(len(values), dtype=np.int64)
         first[codes[::-1]] = fold[::-1]

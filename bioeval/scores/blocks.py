@@ -178,6 +178,7 @@ def give_back(scores: LabelledMatrix) -> None:
 
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
+    """Return the memory map behind scores; None where it is small, or has private changes."""
     array: Any = getattr(scores._base, "_values", scores._base)
     if scores._limited:
         most = scores._memory_limit // 4

@@ -381,6 +381,7 @@ class EmbeddingSource:
         return self._unscaled(out)
 
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
+        """Return the distances of some rows and columns."""
         metric = self.metric
         if callable(metric):
             x, y = self.given[0][rows], self.given[1][columns]
@@ -750,6 +751,7 @@ def average_embeddings(
 
 
 def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:
+    """Return the codes of a column by which embeddings are averaged."""
     if not name or name not in columns:
         there = [column for column in columns if column]
         raise DataError(

@@ -231,6 +231,7 @@ def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) 
 def _constant_note(
     rows: np.ndarray, of_rows: np.ndarray, columns: np.ndarray, of_columns: np.ndarray
 ) -> list[str]:
+    """Return the warning about rows and columns with one value."""
     if not len(rows) + len(columns):
         return []
     places = []

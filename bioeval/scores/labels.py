@@ -210,6 +210,7 @@ def plain(label: Any) -> Any:
 
 
 def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):

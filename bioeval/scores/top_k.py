@@ -109,6 +109,7 @@ class TopKScores(Scores):
         self._codes = Codes(self.probe_labels, self.gallery_labels)
 
     def _as_distances(self, distances: Any) -> np.ndarray:
+        """Return the distances of the lists, checked."""
         values = as_array(distances, "distances")
         if values.shape != self.indices.shape:
             raise DataError(

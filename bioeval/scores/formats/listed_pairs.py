@@ -506,6 +506,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
+    """Return the classes of a table's pairs from the list of trials."""
     path = table.path
     if layout.templates is None:
         raise DataError(f"{path}: has no names of templates; {say('trials')} needs them")
@@ -563,6 +564,7 @@ def named_by(shown: dict[str, str]) -> str:
 def _looked_up(
     table: Columns, layout: PairLayout, number: int, whose: dict[str, str], options: ReadOptions
 ) -> TextColumn:
+    """Return the subjects of a column of templates from a list of templates."""
     column = table.text[number]
     missing = [i for i, name in enumerate(column.values) if name not in whose]
     if missing:
@@ -605,6 +607,7 @@ def _all_names(table: Columns, layout: PairLayout) -> list[str]:
 
 
 def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
+    """Return the subjects of a column of templates from parts of their names."""
     column = table.text[number]
     subjects = []
     for code, name in enumerate(column.values):

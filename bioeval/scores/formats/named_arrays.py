@@ -169,9 +169,9 @@ def _with_sides(
     meta = dict(options.meta)
     if "camera" not in meta:
         for i, side in enumerate(("probe", "gallery")):
-            key = next((names[i] for names in REID_CAMERAS if names[i] in file), None)
-            if key is not None:
-                meta.setdefault(f"{side}_camera", key)
+            cameras = [names[i] for names in REID_CAMERAS if names[i] in file]
+            if cameras:
+                meta.setdefault(f"{side}_camera", cameras[0])
     return replace(options, meta=meta, **keys)
 
 
@@ -192,7 +192,10 @@ def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
 
 
 def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
-    return next((pair for pair in names if pair[0] in file and pair[1] in file), None)
+    for pair in names:
+        if pair[0] in file and pair[1] in file:
+            return pair
+    return None
 
 
 # Names of arrays that say that their scores are distances.
@@ -234,12 +237,13 @@ class NamedArrays:
             self.file.require(option, wanted)
             self.used.add(wanted)
             return wanted
-        there = next((name for name in native if name in self.file), None)
-        if there is not None:
-            if there in self.file.elsewhere:
-                self.file.read(there)  # raises, with the reason
-            self.used.add(there)
-        return there
+        for name in native:
+            if name in self.file:
+                if name in self.file.elsewhere:
+                    self.file.read(name)  # raises, with the reason
+                self.used.add(name)
+                return name
+        return None
 
     def refuse(self, what: str, *names: str) -> None:
         """Raise if one of these options is given; they have no meaning for `what`."""

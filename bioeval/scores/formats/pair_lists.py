@@ -268,6 +268,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
+    """Read a text as a matrix with names, as two files of scores, or as a list."""
     scores, words = _wide(shape, options)
     if scores:
         columns = dict(enumerate(shape.cells[0]))

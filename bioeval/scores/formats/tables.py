@@ -448,6 +448,7 @@ def _is_text(cells: Any) -> bool:
 def _columns(
     path: Path, layout: PairLayout, pieces: Pieces, most: int | None, first_line: int | None
 ) -> Columns:
+    """Read the columns of a layout from pieces of a table."""
     score, templates = layout.score or 0, layout.templates or ()
     wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
     text = {}
@@ -594,6 +595,7 @@ def _read_json(path: Path, options: ReadOptions) -> Scores:
 
 
 def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[list[Any]]:
+    """Yield the `wanted` values of records as columns, of many lines at once."""
     columns: dict[str, list[Any]] = {names[i]: [] for i in wanted}
     with open_text(path) as file:
         for number, line in enumerate(file, 1):

@@ -307,6 +307,7 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
 
 
 def _unenrolled(value: Any, subjects: int) -> int:
+    """Return the number of subjects without templates in the gallery."""
     if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
         return max(1, round(float(value) * subjects))
     if isinstance(value, float) and value == 0.0:
@@ -323,6 +324,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
 
 
 def _within(value: Any, people: int) -> np.ndarray:
+    """Return the spread of each person, checked."""
     try:
         array = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=np.float64)
     except (TypeError, ValueError):
