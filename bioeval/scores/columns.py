@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,19 @@ def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
         values.append(column[low : low + PIECE][rows[low : low + PIECE]])
     release(column)
     return values.array()
+
+
+def united(names: Sequence[str], others: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    """Return names with the new ones among others after them, and the place of each other."""
+    place = {name: i for i, name in enumerate(names)}
+    places = [place.setdefault(name, len(place)) for name in others]
+    return [*place], np.array(places, dtype=np.int64)
+
+
+def places_among(names: Sequence[str], wanted: Iterable[str]) -> np.ndarray:
+    """Return the place of each wanted name; -1 where it is none of the names."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
 
 
 def release(*columns: np.ndarray) -> None:

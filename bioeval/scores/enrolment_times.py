@@ -157,7 +157,7 @@ class EnrolmentTimes:
                 _refuse(column, row, what, "a number among dates")
         if dated:
             times = np.full(len(read), "NaT", dtype="datetime64[us]")
-            for row in np.flatnonzero(there):
+            for row in np.flatnonzero(there).tolist():
                 times[row] = read[row]
             return times
         if all(isinstance(value, int) for value in read):

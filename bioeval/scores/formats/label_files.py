@@ -466,7 +466,9 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
                 f"{path}: item {row + 1} has {', '.join(item) or 'no attributes'}; expected "
                 f"{', '.join(keys)}, as the first"
             )
-    columns = {_ATTRIBUTES.get(key, key): [item[key] for item in items] for key in keys}
+    columns = {}
+    for key in keys:
+        columns[_ATTRIBUTES.get(key, key)] = [item[key] for item in items]
     if "label" not in columns:
         raise DataError(
             f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "

@@ -14,7 +14,14 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import Mask
-from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
+from bioeval.scores.columns import (
+    PIECE,
+    CodedSides,
+    GrowingColumn,
+    places_among,
+    release,
+    united,
+)
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
@@ -93,17 +100,14 @@ def templates_of_two(
 
 def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides:
     """Return two columns under one numbering; in two sets, names of side b are marked."""
-    values = [*a.values]
     if one_set:
-        number = {value: i for i, value in enumerate(values)}
-        other = np.array([number.setdefault(x, len(number)) for x in b.values], dtype=np.int32)
-        values = [*number]
+        values, other = united(a.values, b.values)
     else:
-        other = np.arange(len(values), len(values) + len(b.values), dtype=np.int32)
-        values += [f"{name} (b)" for name in b.values]
+        values = [*a.values, *(f"{name} (b)" for name in b.values)]
+        other = np.arange(len(a.values), len(values))
     codes = GrowingColumn(np.int32)
     for low in range(0, len(b.codes), PIECE):
-        codes.append(other[b.codes[low : low + PIECE]])
+        codes.append(other[b.codes[low : low + PIECE]].astype(np.int32))
     release(a.codes, b.codes)
     return CodedSides(values, a.codes, codes.array())
 
@@ -256,11 +260,10 @@ def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndar
 
 def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
     """Return both sides as the same templates."""
-    number = {name: i for i, name in enumerate(probe.names)}
-    other = np.array([number.setdefault(name, len(number)) for name in gallery.names])
+    names, other = united(probe.names, gallery.names)
     subjects = None
     if probe.subjects is not None and gallery.subjects is not None:
-        subjects = np.empty(len(number), dtype=object)
+        subjects = np.empty(len(names), dtype=object)
         subjects[other] = gallery.subjects
         two = subjects[: len(probe.names)] != probe.subjects
         shared = np.isin(np.arange(len(probe.names)), other)
@@ -270,7 +273,6 @@ def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
                 f"and of {subjects[i]!r} on the other"
             )
         subjects[: len(probe.names)] = probe.subjects
-    names = list(number)
     return Side(probe.codes, names, subjects), Side(other[gallery.codes], names, subjects)
 
 
@@ -625,8 +627,7 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
     """Return which rows have the same word in both columns."""
-    number = {value: i for i, value in enumerate(a.values)}
-    other = np.array([number.get(value, -1) for value in b.values])
+    other = places_among(a.values, b.values)
     same = np.empty(len(a.codes), dtype=bool)
     for low in range(0, len(same), PIECE):
         rows = slice(low, low + PIECE)

@@ -95,10 +95,13 @@ DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
 
 def _both_sides(*queries: str) -> tuple[tuple[str, str], ...]:
     """Return names of arrays of queries, each with that of the gallery."""
-    return tuple(
-        (x, x.replace("query", "gallery") if x.startswith("query") else f"g{x[1:]}")
-        for x in queries
-    )
+    pairs = []
+    for query in queries:
+        gallery = f"g{query[1:]}"
+        if query.startswith("query"):
+            gallery = query.replace("query", "gallery")
+        pairs.append((query, gallery))
+    return tuple(pairs)
 
 
 #: Names of (query, gallery) arrays, the first pair that is there is meant.
@@ -257,11 +260,12 @@ class NamedArrays:
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
-        if side == "gallery_labels":
-            names = [side]
-        else:
-            names = [side, "labels"]
-        given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
+        names = [side]
+        if side != "gallery_labels":
+            names.append("labels")
+        given = []
+        for name in names:
+            given += [option for option in (name, f"{name}_key") if getattr(options, option)]
         if len(given) > 1:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
         if given and not given[0].endswith("_key"):
@@ -302,13 +306,11 @@ class NamedArrays:
             {} if sides.gallery is None else dict(sides.gallery.meta),
         )
         foreign = self.options.names_arrays
-        columns = {
-            key: header
-            for key, header in self.file.headers.items()
-            if key not in RESERVED | self.used
-            and len(header.shape) == 1
-            and (plain or key.startswith(_PREFIXES))
-        }
+        columns = {}
+        for key, header in self.file.headers.items():
+            named = plain or key.startswith(_PREFIXES)
+            if named and len(header.shape) == 1 and key not in RESERVED | self.used:
+                columns[key] = header
         if len(columns) > MOST_COLUMNS:
             raise DataError(
                 f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
@@ -318,7 +320,9 @@ class NamedArrays:
             if key.startswith(_PREFIXES):
                 self.file.read(key)  # raises, with the reason
         for key, header in columns.items():
-            side = next((i for i in (0, 1) if key.startswith(_PREFIXES[i])), None)
+            side = None
+            if key.startswith(_PREFIXES):
+                side = _PREFIXES.index(f"{key.partition('_')[0]}_")
             count = sides.count(side or 0)
             fits = header.shape == (count,) and not (side == 1 and sides.square)
             if side is None:

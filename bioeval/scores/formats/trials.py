@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
-from bioeval.scores.columns import PIECE, release
+from bioeval.scores.columns import PIECE, places_among, release, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
@@ -198,10 +198,9 @@ def _numbered(
     right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
     for key, other in zip(keys, chosen, strict=True):
         a, b = table.text[key], trials.text[other]
-        number = {value: i for i, value in enumerate(a.values)}
-        shared = [number.setdefault(value, len(number)) for value in b.values]
-        left = left * len(number) + a.codes
-        right = right * len(number) + np.array(shared, dtype=np.int64)[b.codes]
+        names, places = united(a.values, b.values)
+        left = left * len(names) + a.codes
+        right = right * len(names) + places[b.codes]
     return _Pairs(table, left), _Pairs(trials, right)
 
 
@@ -386,8 +385,7 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
 def _places(table: Columns, side: int, listed: MediaList) -> np.ndarray:
     """Return the place of the template of each line."""
     column = table.text[side]
-    number = {name: i for i, name in enumerate(listed.templates)}
-    places = np.array([number.get(name, -1) for name in column.values])
+    places = places_among(listed.templates, column.values)
     for code in np.flatnonzero(places < 0)[:1]:
         row = int(np.argmax(column.codes == code))
         raise DataError(
