@@ -92,10 +92,9 @@ def repeated_fold_codes(
     if isinstance(splitter, Splitter) and isinstance(labels, Scores):
         no_person = np.flatnonzero(SplitInput(name, labels, None, None, meta).no_person)
     for train, part in _splits(splitter, labels, meta):
+        test = part
         if len(no_person):
             test = np.setdiff1d(part, no_person)
-        else:
-            test = part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():

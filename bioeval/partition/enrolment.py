@@ -202,16 +202,14 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
             listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
+            values = [wanted]
             if listed:
                 values = list(wanted)
-            else:
-                values = [wanted]
             codes = [column.code(value) for value in values]
             if not codes or min(codes) < 0:
+                missing = wanted
                 if codes:
                     missing = values[codes.index(-1)]
-                else:
-                    missing = wanted
                 raise DataError(
                     f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
                     f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
@@ -228,10 +226,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+        most = candidates
         if self.enrol is None:
             most = candidates - 1
-        else:
-            most = candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
@@ -372,10 +369,9 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False
+            unenrolled = outside
             if inner.too_few == "drop":
                 unenrolled = outside & ~few
-            else:
-                unenrolled = outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)

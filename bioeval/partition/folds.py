@@ -323,9 +323,8 @@ class _Given(Splitter[TrainTest]):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
         untested = labels.code(-1)
         tested = [code for code in range(len(labels)) if code != untested]
-        if folds is None:
-            order = tested
-        else:
+        order = tested
+        if folds is not None:
             order = self._in_order(labels, tested, name)
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
@@ -341,9 +340,8 @@ class _Given(Splitter[TrainTest]):
         """Return the codes of folds in the order that is given."""
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
-        if self.folds is None:
-            wanted = []
-        else:
+        wanted = []
+        if self.folds is not None:
             wanted = list(self.folds)
         order = [labels.code(fold) for fold in wanted]
         if len(listed) < len(wanted):

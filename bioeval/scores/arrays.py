@@ -72,10 +72,9 @@ def wrong_dtype(what: str, array: np.ndarray) -> DataError:
         try:
             float(value)
         except (TypeError, ValueError):
+            shown = value
             if isinstance(value, str):
                 shown = str(value)
-            else:
-                shown = value
             return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
@@ -156,9 +155,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
-    if square:
-        probe = gallery
-    else:
+    probe = gallery
+    if not square:
         probe = subject[:m].astype(np.int64)
     mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
     return probe, gallery, not mixed

@@ -115,10 +115,9 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     if scores._streams:
         copies = _COMPUTED
     if rows_of(scores._base) == "container":
+        copies = _STORED
         if scores._base.is_graph:
             copies = _DASK
-        else:
-            copies = _STORED
     return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -180,10 +179,9 @@ def give_back(scores: LabelledMatrix) -> None:
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     """Return the memory map behind scores; None where it is small, or has private changes."""
     array: Any = getattr(scores._base, "_values", scores._base)
+    most = MAPPED
     if scores._limited:
         most = scores._memory_limit // 4
-    else:
-        most = MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             pages = getattr(array, "_mmap", None)
@@ -492,10 +490,9 @@ class BlockReader:
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
+            piece = tile
             if tile * PIECE * size <= STREAM_BYTES:
                 piece = tile * PIECE
-            else:
-                piece = tile
             rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
@@ -535,10 +532,9 @@ class BlockReader:
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
+        step = rows
         if rows is None:
             step = self.rows_per_block()
-        else:
-            step = rows
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)

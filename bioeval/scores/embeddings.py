@@ -463,9 +463,8 @@ class _SomeColumns(EmbeddingSource):
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        if callable(self.metric):
-            filled = index
-        else:
+        filled = index
+        if not callable(self.metric):
             filled = _filled(index, _TILE_ROWS)
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 

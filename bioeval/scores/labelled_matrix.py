@@ -248,9 +248,8 @@ class LabelledMatrix:
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
-        if isinstance(exclude, str):
-            names = (exclude,)
-        else:
+        names = (exclude,)
+        if not isinstance(exclude, str):
             names = tuple(require_list("exclude", exclude))
         for name in names:
             require_text("exclude", name)
@@ -570,10 +569,9 @@ class LabelledMatrix:
                     "select takes one index of both sides, two of probes and gallery, or the "
                     "arguments probes= and gallery="
                 )
+            named = index
             if len(index) == 1:
                 named = named_sides(index[0])
-            else:
-                named = index
             probes, gallery = named or self._sides_of_one(index[0])
         return _unless_all(probes), _unless_all(gallery)
 

@@ -135,9 +135,8 @@ class Codes:
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            if same:
-                both = gallery
-            else:
+            both = gallery
+            if not same:
                 both = np.concatenate([gallery, probe])
             self.values, codes = np.unique(both, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)

@@ -187,15 +187,13 @@ class Scores(LabelledMatrix):
                 "template; give embeddings.T"
             )
         labels = as_labels(probe_labels, "probe_labels", len(left))
-        if gallery is None:
-            right = left
-        else:
+        right = left
+        if gallery is not None:
             right = as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
             gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
-        if isinstance(average, str):
-            listed = [average]
-        else:
+        listed = [average]
+        if not isinstance(average, str):
             listed = require_list("average", average)
         rows, names = len(left), tuple(require_text("average", name) for name in listed)
         if names:
@@ -398,9 +396,8 @@ def places_of(
         probes, gallery = reversed(chosen) if gallery_first else chosen
     columns = as_index(gallery, scores.shape[1], "gallery")
     same = probes is gallery and scores.shape[0] == scores.shape[1]
-    if same:
-        rows = columns
-    else:
+    rows = columns
+    if not same:
         rows = as_index(probes, scores.shape[0], "probes")
     if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
         scores.select(gallery=columns)  # raises

@@ -255,9 +255,8 @@ class PairScores(Scores):
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
         keep, notes = self._examined(rules, where)
-        if keep is None:
-            kept = self
-        else:
+        kept = self
+        if keep is not None:
             kept = self._taking(keep)
         kept._remarks = tuple(notes)
         return kept

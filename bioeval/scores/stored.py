@@ -112,9 +112,8 @@ class StoredRows:
         """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
-        if self._last is None:
-            pieces = []
-        else:
+        pieces = []
+        if self._last is not None:
             pieces = [self._last]
         if self._next is not None and self._next[0] < high and low < self._next[1]:
             first, _, arriving = self._next
@@ -127,10 +126,9 @@ class StoredRows:
             if held is None:
                 later = [first for first, _ in pieces if at < first < high]
                 stop = min(later, default=self._chunk_end(high))
+                start = at
                 if not parts:
                     start = self._chunk_start(at)
-                else:
-                    start = at
                 held = start, self._read(start, stop)
             first, rows = held
             parts.append(rows[at - first : high - first])
@@ -363,10 +361,9 @@ class SpooledRows:
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:
+        index = rows
         if isinstance(rows, slice):
             index = range(self.shape[0])[rows]
-        else:
-            index = rows
         row_bytes = self.shape[1] * self.dtype.itemsize
         if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
             self.verification.verify()

@@ -30,10 +30,9 @@ class TransactionReader(BlockReader):
         super().__init__(scores)
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
+        compared = scores
         if shared:
             compared = scores.excluding(*scores.exclude, column)
-        else:
-            compared = scores
         self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
         self._compared, self._fusion = compared, fusion
         self._order = np.argsort(number, kind="stable")

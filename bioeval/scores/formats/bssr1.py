@@ -30,10 +30,9 @@ def _matrices(folder: Path) -> list[tuple[Path, Path]]:
     matrices = []
     for shipment in shipments(folder):
         sims = shipment / "sims"
+        root = sims
         if folder.absolute().is_relative_to(sims.absolute()):
             root = folder.absolute()
-        else:
-            root = sims
         for place in (root, *sorted(root.rglob("*"))):
             if place.is_dir() and any(x.is_file() for x in place.iterdir()):
                 inside = place.absolute().relative_to(sims.absolute())

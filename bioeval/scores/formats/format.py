@@ -97,9 +97,8 @@ class ReadOptions:
         for name in ("exclude", "average"):
             value = given[name]
             if value is not None:
-                if isinstance(value, str):
-                    words = [value]
-                else:
+                words = [value]
+                if not isinstance(value, str):
                     words = require_list(name, value)
                 given[name] = tuple(require_text(name, word) for word in words)
         for name in (*(x for x in given if x.endswith("_key")), *_PATTERNS):

@@ -192,10 +192,9 @@ def as_matrix(
     matrix = np.zeros(shape)
     mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
     cells = (probe.codes, gallery.codes)
+    truth = genuine
     if probe.subjects is not None and gallery.subjects is not None:
         truth = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
-    else:
-        truth = genuine
     if truth is None:
         raise DataError(f"{path}: does not mark genuine pairs")
     matrix[cells] = values

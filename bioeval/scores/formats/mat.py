@@ -381,10 +381,9 @@ class Mat73:
         import h5py
 
         for name in file[group] if group else file:
+            place = name
             if group:
                 place = f"{group}/{name}"
-            else:
-                place = name
             if name.startswith("#"):  # what cells and objects refer to
                 continue
             item: Any = file[place] if _within(file, place) else None

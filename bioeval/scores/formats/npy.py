@@ -490,15 +490,13 @@ def _write(scores: Scores, path: Path) -> None:
 
 def _losses(scores: Scores) -> list[str]:
     if are_pairs(scores):
-        if scores.pair_subjects is None:
-            columns = []
-        else:
+        columns = []
+        if scores.pair_subjects is not None:
             columns = [scores.pair_subjects]
     else:
+        columns = []
         if scores._labelled:
             columns = [scores.probe_labels, scores.gallery_labels]
-        else:
-            columns = []
         columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
     return text_losses(columns, "labels and metadata")
 

@@ -440,10 +440,9 @@ def _read_embeddings(named: NamedArrays) -> Scores:
                 f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
     m = file.headers[key].shape[0]
+    n = m
     if other:
         n = file.headers[other].shape[0]
-    else:
-        n = m
     gallery = None
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")

@@ -300,10 +300,9 @@ def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> 
         content = zarr.open(address or str(path), mode="r")
     fill = options.missing_chunks == "fill"
     if isinstance(content, zarr.Array):
+        stored = content
         if len(content.shape) == 2:
             stored = StoredRows(content, f"{path}", fill)
-        else:
-            stored = content
         return read_bare(path, stored, replace(options, missing_chunks=None))
     return _read_store(ZarrArrays(path, content, fill), options)
 

@@ -84,10 +84,9 @@ class _Watched(io.RawIOBase):
     def _piece(self, size: int) -> bytes:
         """Read some bytes; a line feed goes with the carriage return that was read before it."""
         while raw := self._file.read(size):
+            piece = raw
             if self._returned and raw[:1] == b"\n":
                 piece = raw[1:]
-            else:
-                piece = raw
             self._returned = raw.endswith(b"\r")
             if piece:
                 return line_feeds(piece)
@@ -479,10 +478,9 @@ def _pieces(
         plain = _plain(shape)
     else:
         plain = set()
+    fast = plain
     if numbers:
         fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits})
-    else:
-        fast = plain
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -119,9 +119,8 @@ class AttackRows:
         square = scores.probe_ids is scores.gallery_ids
         number = len(self.target)
         labels = np.concatenate([scores.probe_labels, self.target + 1])
-        if square:
-            columns = labels
-        else:
+        columns = labels
+        if not square:
             columns = scores.gallery_labels
         values = np.empty((m + number, len(columns)), dtype=np.float32)
         values[:m, :n] = scores.values
@@ -315,10 +314,9 @@ def simulate(
         raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
     random_state = seed_sequence(random_state)
     if attacks is not None:
+        each = presentations
         if presentations is None:
             each = PRESENTATIONS
-        else:
-            each = presentations
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
