@@ -248,9 +248,7 @@ class LabelledMatrix:
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
-        names = (exclude,)
-        if not isinstance(exclude, str):
-            names = tuple(require_list("exclude", exclude))
+        names = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
         for name in names:
             require_text("exclude", name)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
@@ -569,10 +567,9 @@ class LabelledMatrix:
                     "select takes one index of both sides, two of probes and gallery, or the "
                     "arguments probes= and gallery="
                 )
-            named = index
             if len(index) == 1:
-                named = named_sides(index[0])
-            probes, gallery = named or self._sides_of_one(index[0])
+                index = named_sides(index[0]) or self._sides_of_one(index[0])
+            probes, gallery = index
         return _unless_all(probes), _unless_all(gallery)
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:

@@ -75,7 +75,7 @@ class Labels:
     path: Path
     label: np.ndarray
     meta: dict[str, np.ndarray]
-    has_header: bool
+    has_header: bool = True
     column: str = ""  # of the labels, where the reader chose it among several
 
     def expect(self, count: int, what: str) -> None:
@@ -333,7 +333,7 @@ def _array_of_labels(path: Path, options: ReadOptions, meta: Mapping[str, str] |
     array = np.array(array)
     if options.names_of is not None:
         return labels_of_names(array, options.names_of, str(path), path)
-    return Labels(path, array, {}, True)
+    return Labels(path, array, {})
 
 
 def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) -> Labels:
@@ -342,7 +342,7 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
     parsed = parse_names(names.tolist(), names_of, where=where)
-    return Labels(path, parsed.label, dict(parsed.meta), True)
+    return Labels(path, parsed.label, dict(parsed.meta))
 
 
 def read_names(path: str | Path, names_of: str) -> Labels:
@@ -364,7 +364,7 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     else:
         names = decoded_lines(path)
     parsed = parse_names(names, names_of, where=str(path))
-    return Labels(path, parsed.label, {**parsed.meta, **others}, True)
+    return Labels(path, parsed.label, {**parsed.meta, **others})
 
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
@@ -454,7 +454,7 @@ def _sigset(
             if key in shared:
                 column = _PRESENTATION.get(key, key.replace("-", "_"))
                 meta[column] = text_array([image[key] for image in images], f"{path}: {key}")
-    return Labels(path, text_array(subjects, f"{path}: name"), meta, True)
+    return Labels(path, text_array(subjects, f"{path}: name"), meta)
 
 
 def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
@@ -476,7 +476,7 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
         )
     label = _as_numbers(columns.pop("label"), path)
     meta = {name: _as_numbers(cells, path) for name, cells in columns.items()}
-    return Labels(path, label, meta, True)
+    return Labels(path, label, meta)
 
 
 def _as_numbers(cells: list[str], path: Path) -> np.ndarray:

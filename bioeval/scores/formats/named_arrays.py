@@ -292,7 +292,7 @@ class NamedArrays:
         if options.names_of is not None:
             where = f"{self.file.path}: {key!r}"
             return labels_of_names(array, options.names_of, where, self.file.path)
-        return Labels(self.file.path, array, {}, True)
+        return Labels(self.file.path, array, {})
 
     def metadata(
         self, sides: Sides, plain: bool = False
