@@ -532,9 +532,7 @@ class BlockReader:
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
-        step = rows
-        if rows is None:
-            step = self.rows_per_block()
+        step = rows or self.rows_per_block()
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
