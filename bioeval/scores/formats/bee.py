@@ -157,7 +157,7 @@ def _write(scores: Scores, path: Path) -> None:
         raise DataError(
             f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
         )
-    first = {kind: key for key, kind in _KINDS.items()}[scores.kind]
+    first = b"D2" if scores.kind == "distance" else b"S2"
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
     with (

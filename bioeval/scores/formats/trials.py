@@ -217,7 +217,8 @@ def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
 
 def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
     """Return the scores of a file of one class, and the names of templates that it has."""
-    score, names = layout.score or 0, ()
+    score = layout.score or 0
+    names: tuple[int, ...] = ()
     if layout.names_templates:
         names = layout.templates or ()
     header = layout.header or not is_number(shape.cells[0][score])
