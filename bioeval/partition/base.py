@@ -33,13 +33,13 @@ class LabelCodes:
 
     def __init__(self, labels: Any, name: str):
         array = as_labels(labels, name)
-        found = Codes(array, array, name)
-        self.values, self.codes = found.values, found.gallery
+        coded = Codes(array, array, name)
+        self.values, self.codes = coded.values, coded.gallery
         if array.dtype.kind == "O":
-            order = _canonical_order(found.values.tolist())
+            order = _canonical_order(coded.values.tolist())
             place = np.empty(len(order), dtype=np.int64)
             place[order] = np.arange(len(order))
-            self.values, self.codes = found.values[order], place[found.gallery]
+            self.values, self.codes = coded.values[order], place[coded.gallery]
         self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
     def __len__(self) -> int:
@@ -58,12 +58,12 @@ class LabelCodes:
 
     def at(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of some samples, renumbered from 0 among their labels."""
-        found = copy(self)
-        found.__dict__.pop("_numbers", None)
-        present, found.codes = np.unique(self.codes[index], return_inverse=True)
-        found.values = self.values[present]
-        found.counts = np.bincount(found.codes, minlength=len(present)).astype(np.int64)
-        return found
+        part = copy(self)
+        part.__dict__.pop("_numbers", None)
+        present, part.codes = np.unique(self.codes[index], return_inverse=True)
+        part.values = self.values[present]
+        part.counts = np.bincount(part.codes, minlength=len(present)).astype(np.int64)
+        return part
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
@@ -89,8 +89,10 @@ class SplitInput:
         self.who = who
         if isinstance(X, Scores):
             y, groups, meta = _of_scores(who, X, y, groups, meta)
-        given = {"X": X, "y": y, "groups": groups}
-        lengths = {k: _length(who, k, v) for k, v in given.items() if v is not None}
+        lengths = {}
+        for name, given in {"X": X, "y": y, "groups": groups}.items():
+            if given is not None:
+                lengths[name] = _length(who, name, given)
         if not lengths:
             raise DataError(f"{who}: nothing to divide; give X, y or groups")
         self.n = next(iter(lengths.values()))
@@ -170,8 +172,8 @@ class SplitInput:
         try:
             as_labels(column, what)
         except DataError as error:
-            found = str(error).partition(";")[0].replace("missing labels", "missing values")
-            raise DataError(f"{found}; every template needs one") from None
+            problem = str(error).partition(";")[0].replace("missing labels", "missing values")
+            raise DataError(f"{problem}; every template needs one") from None
         return LabelCodes(column, what)
 
     @cached_property
@@ -219,6 +221,7 @@ class SplitInput:
         return _quarter(numbers, np.array([np.median(one) for one in grouped]))
 
     def _finite(self, name: str) -> np.ndarray | None:
+        """Return a column of numbers, all finite; None where the column holds names."""
         named = self.column(name).dtype.kind == "b"
         numbers = None
         if not named:
@@ -257,6 +260,7 @@ class SplitInput:
 
 
 def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
+    """Return the subjects and the metadata of scores, where `y`, `groups` and `meta` give none."""
     if are_pairs(scores):
         if groups is None:
             groups = scores.pair_subjects
@@ -287,6 +291,7 @@ def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _length(who: str, name: str, value: Any) -> int:
+    """Return the number of samples in an argument."""
     shape = getattr(value, "shape", None)
     try:
         if shape is not None:
@@ -432,19 +437,21 @@ class Division(Parameters, ABC, Generic[Parts]):
 
     def _splits_of_people(self, samples: SplitInput) -> Iterator[Parts]:
         """Yield splits of the templates of people, with the others in each part but the probes."""
-        people, others = (np.flatnonzero(samples.no_person == x) for x in (False, True))
+        people, others = np.flatnonzero(~samples.no_person), np.flatnonzero(samples.no_person)
         if not len(people):
             raise DataError(
                 f"{samples.who}: all {samples.n} templates are of distractors or junk; expected "
                 "people to divide"
             )
         for parts in self.among(people, samples.n)._splits(samples.at(people)):
-            names = getattr(parts, "_fields", [""] * len(parts))
-            chosen = [
-                np.union1d(people[part], others[: 0 if "probe" in name or not len(part) else None])
-                for name, part in zip(names, parts, strict=True)
-            ]
-            yield type(parts)(*chosen) if names[0] else tuple(chosen)  # type: ignore[misc]
+            names = getattr(parts, "_fields", None)
+            chosen = []
+            for name, part in zip(names or [""] * len(parts), parts, strict=True):
+                added = others
+                if "probe" in name or not len(part):
+                    added = others[:0]
+                chosen.append(np.union1d(people[part], added))
+            yield type(parts)(*chosen) if names else tuple(chosen)  # type: ignore[misc]
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the division of some of `n` samples: this one, unless it is given for each."""

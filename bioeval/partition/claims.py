@@ -170,7 +170,7 @@ def _others(
     Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
     1987, *Communications of the ACM* 30, 754-757).
     """
-    rows, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    rows, others = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for size in np.unique(numbers[numbers > 0]).tolist():
         row = np.flatnonzero(numbers == size)
         known = own[row] >= 0
@@ -183,8 +183,8 @@ def _others(
             taken[:, i] = np.where(again, last, number)
         taken += known[:, None] & (taken >= own[row][:, None])
         rows.append(np.repeat(row, size))
-        found.append(taken.ravel())
-    return np.concatenate(rows), np.concatenate(found)
+        others.append(taken.ravel())
+    return np.concatenate(rows), np.concatenate(others)
 
 
 def parse_claims(

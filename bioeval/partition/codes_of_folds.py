@@ -92,10 +92,9 @@ def repeated_fold_codes(
     if isinstance(splitter, Splitter) and isinstance(labels, Scores):
         no_person = np.flatnonzero(SplitInput(name, labels, None, None, meta).no_person)
     for train, part in _splits(splitter, labels, meta):
+        test = part
         if len(no_person):
             test = np.setdiff1d(part, no_person)
-        else:
-            test = part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():
@@ -112,6 +111,7 @@ def repeated_fold_codes(
 
 
 def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
+    """Return the splits of labels by any splitter, with metadata where it takes them."""
     if isinstance(splitter, Splitter):
         given = (labels,) if isinstance(labels, Scores) else (None, labels)
         return splitter.split(*given, meta=meta)

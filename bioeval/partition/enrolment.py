@@ -197,20 +197,19 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
     def _may_enrol(self, samples: SplitInput) -> np.ndarray:
+        """Return which samples may be enrolled, by their metadata."""
         may = np.ones(samples.n, dtype=bool)
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
             listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
+            values = [wanted]
             if listed:
                 values = list(wanted)
-            else:
-                values = [wanted]
             codes = [column.code(value) for value in values]
             if not codes or min(codes) < 0:
+                missing = wanted
                 if codes:
                     missing = values[codes.index(-1)]
-                else:
-                    missing = wanted
                 raise DataError(
                     f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
                     f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
@@ -227,10 +226,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+        most = candidates
         if self.enrol is None:
             most = candidates - 1
-        else:
-            most = candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
@@ -247,21 +245,22 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
     def _refuse(
         self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
     ) -> None:
+        """Raise for subjects with too few templates."""
         who, one = samples.subjects, few[0]
         if self.enrol is None:
             need = f"{wanted[one]} to enrol and one to probe"
-            found = f"{who.counts[one]} in all"
+            held = f"{who.counts[one]} in all"
         else:
             least = 1
             if self.n_gallery is not None:
                 least = wanted[one]
             need = f"{least} to enrol by metadata and another to probe"
-            found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
-        *some, last = (str(Argument("too_few", x)) for x in TOO_FEW if x != "raise")
-        remedy = f"Choose their treatment: {', '.join(some)} or {last}"
+            held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
+        choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"
+        remedy = f"Choose their treatment: {', '.join(choices[:-1])} or {choices[-1]}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {found}. {remedy}"
+            f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
             f"{'' if len(few) < len(who) else f'. Better: {_MORE_TEMPLATES}'}"
         )
 
@@ -370,10 +369,9 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False
+            unenrolled = outside
             if inner.too_few == "drop":
                 unenrolled = outside & ~few
-            else:
-                unenrolled = outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)
@@ -405,10 +403,11 @@ class EnrolledSplit(Splitter[GalleryProbe]):
 
 
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
+    """Return the numbers of a metadata column, checked."""
     values = samples.numbers(name)
     if values is None:
-        found = samples.column(name).dtype
-        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {found}; expected numbers")
+        dtype = samples.column(name).dtype
+        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {dtype}; expected numbers")
     missing = np.isnan(values)
     if missing.any():
         raise DataError(

@@ -52,10 +52,8 @@ def parts_by_sample(
     unseen = _number_unseen(samples, sizes.unseen, len(able))
     by_subject = strata = None
     if stratify is not None:
-        strata, by_subject = (
-            samples.binned_strata(stratify),
-            samples.binned_subjects(stratify)[able],
-        )
+        strata = samples.binned_strata(stratify)
+        by_subject = samples.binned_subjects(stratify)[able]
     for repeat in range(repeats):
         draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS, repeat)
         order = shuffling.arrange(len(able), by_subject, draws)
@@ -70,7 +68,7 @@ def parts_by_sample(
             place = _after(who, chosen, place)
         held = (place < (train + validation)[who.codes]) & ~chosen
         test = ~chosen & ~held
-        yield ThreeParts(*(np.flatnonzero(x) for x in (chosen, held, test)))
+        yield ThreeParts(np.flatnonzero(chosen), np.flatnonzero(held), np.flatnonzero(test))
 
 
 def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
@@ -94,14 +92,16 @@ def _templates_of_each(
     counts: np.ndarray, sizes: SampleSizes, seen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the templates of each subject for training and for validation."""
-    exact = [0.0 if x is None else x for x in (sizes.train, sizes.validation)]
-    down, up = (
-        np.full(len(counts), x) if isinstance(x, int) else way(x * counts + sign * 1e-12 * counts)
-        for x, way, sign in ((exact[0], np.floor, 1), (exact[1], np.ceil, -1))
-    )
-    train = np.clip(down, sizes.train is not None, counts - 1)
-    validation = np.clip(up, 0, counts - 1 - train)
-    return tuple(np.where(seen, x, 0).astype(np.int64) for x in (train, validation))  # type: ignore[return-value]
+    dust = 1e-12 * counts  # 0.07 of 100 is 7, not 7.000000000000001
+    train: Any = sizes.train or 0
+    if not isinstance(train, int):
+        train = np.floor(train * counts + dust)
+    train = np.clip(train, sizes.train is not None, counts - 1)
+    validation: Any = sizes.validation or 0
+    if not isinstance(validation, int):
+        validation = np.ceil(validation * counts - dust)
+    validation = np.clip(validation, 0, counts - 1 - train)
+    return np.where(seen, train, 0).astype(np.int64), np.where(seen, validation, 0).astype(np.int64)
 
 
 def _places(who: LabelCodes, draws: Stream) -> np.ndarray:
@@ -158,9 +158,9 @@ class _Strata:
 
     def _table(self, taken: np.ndarray) -> np.ndarray:
         """Return which subject has a sample of which stratum among some."""
-        found = np.zeros((len(self.samples.subjects), len(self.low)), dtype=bool)
-        found[self.samples.subjects.codes[taken], self.stratum[taken]] = True
-        return found
+        table = np.zeros((len(self.samples.subjects), len(self.low)), dtype=bool)
+        table[self.samples.subjects.codes[taken], self.stratum[taken]] = True
+        return table
 
     def _chain(self, sources: np.ndarray, ends: np.ndarray) -> list[int]:
         """Return the shortest chain of strata from a source to an end; empty without one."""
@@ -362,6 +362,7 @@ class Experiment(Division[ExperimentParts]):
                 )
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
+        """Return the division of a part into gallery and probes; None without one."""
         given = self.gallery_templates
         if given is None:
             return None
@@ -453,18 +454,23 @@ class Experiment(Division[ExperimentParts]):
             whole = ThreeParts(nothing, nothing, np.arange(samples.n))
             yield from itertools.repeat(whole, self.repeats)
         elif not self.by_subject:
-            given = (None if _absent(x) else x for x in (self.train, self.validation, self.unseen))
-            sizes = SampleSizes(*given)
+            sizes = SampleSizes(
+                train=None if _absent(self.train) else self.train,
+                validation=None if _absent(self.validation) else self.validation,
+                unseen=None if _absent(self.unseen) else self.unseen,
+            )
             yield from parts_by_sample(samples, sizes, self.stratify, seed, self.repeats)
         else:
             strata, by_part = None, self._sizes
             if self.stratify is not None:  # training first, whose strata are promised
                 strata = samples.binned_subjects(self.stratify)
                 by_part = dict(reversed(by_part.items()))
-            for found in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
-                part = dict(zip(reversed(by_part), found, strict=True))
-                names = ("train_size", "validation_size", "test_size")
-                yield ThreeParts(*(part.get(name, nothing) for name in names))
+            for parts in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
+                yield ThreeParts(
+                    parts.get("train_size", nothing),
+                    parts.get("validation_size", nothing),
+                    parts["test_size"],
+                )
 
     def _enrolled_share(self, test: SplitInput) -> float | int | None:
         """Return the proportion of test subjects enrolled, of those with templates enough."""

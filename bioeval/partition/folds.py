@@ -61,6 +61,7 @@ class _Folds(Splitter[TrainTest]):
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
 
     def _require_enough(self, units: int, what: str) -> None:
+        """Raise unless there is a unit for each fold."""
         who = type(self).__name__
         if units == 1:
             raise DataError(
@@ -321,11 +322,10 @@ class _Given(Splitter[TrainTest]):
         if not len(labels):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
         untested = labels.code(-1)
-        found = [code for code in range(len(labels)) if code != untested]
-        if folds is None:
-            order = found
-        else:
-            order = self._in_order(labels, found, name)
+        tested = [code for code in range(len(labels)) if code != untested]
+        order = tested
+        if folds is not None:
+            order = self._in_order(labels, tested, name)
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
                 f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "
@@ -336,24 +336,24 @@ class _Given(Splitter[TrainTest]):
         self._fold, self._n_splits = number[labels.codes], len(order)
         self._fold_names = [*labels.values[order].tolist(), -1]
 
-    def _in_order(self, labels: LabelCodes, found: list[int], name: str) -> list[int]:
+    def _in_order(self, labels: LabelCodes, tested: list[int], name: str) -> list[int]:
+        """Return the codes of folds in the order that is given."""
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
-        if self.folds is None:
-            wanted = []
-        else:
+        wanted = []
+        if self.folds is not None:
             wanted = list(self.folds)
         order = [labels.code(fold) for fold in wanted]
         if len(listed) < len(wanted):
             raise DataError(f"{who}: folds names a fold more than once; expected each once")
         for fold, code in zip(wanted, order, strict=True):
-            if code not in found:
+            if code not in tested:
                 near = nearest_name(fold, labels.values.tolist())
                 raise DataError(
                     f"{who}: the fold {fold!r} has no {self._what} to test; {name} has "
-                    f"{labels.show(np.array(found), 12)}.{near}"
+                    f"{labels.show(np.array(tested), 12)}.{near}"
                 )
-        unlisted = np.array([code for code in found if code not in order], dtype=np.int64)
+        unlisted = np.array([code for code in tested if code not in order], dtype=np.int64)
         if len(unlisted):
             raise DataError(
                 f"{who}: {name} has {labels.show(unlisted)}, not listed in folds; list every "
@@ -380,15 +380,16 @@ class _Given(Splitter[TrainTest]):
         """Return the folds of some of `n` samples, for all of which they may be given."""
         if len(self._fold) != n:
             return self
-        found = copy(self)
-        found._fold = self._fold[index]
-        return found
+        part = copy(self)
+        part._fold = self._fold[index]
+        return part
 
     def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return codes of subjects, the fold of each, and the labels of the codes."""
         return samples.subjects.codes, self._fold, samples.subjects.values
 
     def _require_disjoint(self, samples: SplitInput) -> None:
+        """Raise where a subject is in several folds."""
         codes, fold, values = self._subjects(samples)
         first = np.empty(len(values), dtype=np.int64)
         first[codes[::-1]] = fold[::-1]

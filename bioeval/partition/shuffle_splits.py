@@ -56,7 +56,7 @@ class _Shuffle(Splitter[TrainTest]):
         seed = seed_sequence(self.random_state)
         strata = _strata(samples, self._unit, self.stratify)
         for parts in drawn_parts(samples, self._unit, sizes, strata, seed, self.n_splits):
-            yield parts[0], parts[1]
+            yield parts["train_size"], parts["test_size"]
 
 
 class SubjectShuffleSplit(_Shuffle):
@@ -196,21 +196,23 @@ class TrainValidationTest(Division[ThreeParts]):
         sizes, seed = self._sizes, seed_sequence(self.random_state)
         strata = _strata(samples, self.unit, self.stratify)
         for parts in drawn_parts(samples, self.unit, sizes, strata, seed, self.n_splits):
-            yield ThreeParts(*parts)
+            yield ThreeParts(parts["train_size"], parts["validation_size"], parts["test_size"])
 
 
 def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` unless the sizes of parts are valid and within the whole."""
-    known = [shuffling.as_size(who, k, v) for k, v in sizes.items() if v is not None]
-    shares = sum(size for size in known if isinstance(size, float))
+    given = {name: size for name, size in sizes.items() if size is not None}
+    shares = 0.0
+    for name, size in given.items():
+        if isinstance(shuffling.as_size(who, name, size), float):
+            shares += float(size)
     if shares > 1 + 1e-12:
-        listed = ", ".join(f"{k}={v!r}" for k, v in sizes.items() if v is not None)
+        listed = ", ".join(f"{name}={size!r}" for name, size in given.items())
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 
 def _strata(samples: SplitInput, unit: str, stratify: str | None) -> np.ndarray | None:
-    by_subject = unit == "subject"
-    if by_subject:
+    if unit == "subject":
         return samples.subject_strata(stratify)
     return samples.strata(stratify)
 
@@ -222,33 +224,28 @@ def drawn_parts(
     strata: np.ndarray | None,
     seed: np.random.SeedSequence,
     repeats: int,
-) -> Iterator[list[np.ndarray]]:
-    """Yield the parts of the samples for each repeat, in reverse order of the sizes."""
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the samples of the part of each size, for each repeat."""
     by_subject = unit == "subject"
+    total, purpose = samples.n, shuffling.SAMPLE_PARTS
     if by_subject:
-        total = len(samples.subjects)
-    else:
-        total = samples.n
+        total, purpose = len(samples.subjects), shuffling.SUBJECT_PARTS
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    if by_subject:
-        purpose = shuffling.SUBJECT_PARTS
-    else:
-        purpose = shuffling.SAMPLE_PARTS
     for repeat in range(repeats):
         draws = shuffling.stream(seed, purpose, repeat)
         part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
         if by_subject:
             part = part[samples.subjects.codes]
-        yield [np.flatnonzero(part == k) for k in reversed(range(len(sizes)))]
+        yield {name: np.flatnonzero(part == k) for k, name in enumerate(sizes)}
 
 
 def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
     """Return the number of units in each part; the part whose size is None takes the rest."""
-    counts = {
-        name: shuffling.units_of(shuffling.as_size(who, name, size), total, up=name != "train_size")
-        for name, size in sizes.items()
-        if size is not None
-    }
+    counts = {}
+    for name, size in sizes.items():
+        if size is not None:
+            checked = shuffling.as_size(who, name, size)
+            counts[name] = shuffling.units_of(checked, total, up=name != "train_size")
     rest = total - sum(counts.values())
     for name, size in sizes.items():
         if size is None:

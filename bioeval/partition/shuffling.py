@@ -123,7 +123,11 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             steps = [(at, x) for x in np.flatnonzero(table[stratum] < high[stratum]).tolist()]
         else:
             steps = [(x, at) for x in np.flatnonzero(table[stratum] > low[stratum]).tolist()]
-        chains = [[a, *back] for a, b in steps if (back := _chain(may, b, a))]
+        chains = []
+        for a, b in steps:
+            back = _chain(may, b, a)
+            if back:
+                chains.append([a, *back])
         shortest: list[int] = min(chains, key=len)
         first, *others = itertools.pairwise(shortest)
         moves = [(stratum, *first)]
@@ -138,12 +142,14 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
 
 def _chain(may: np.ndarray, start: int, end: int) -> list[int]:
     """Return the shortest chain of steps that may be taken; empty without one."""
-    chains = [[start]]
+    chains, known = [[start]], {start}
     for chain in chains:
         if chain[-1] == end:
             return chain
-        known = {x for other in chains for x in other}
-        chains += [[*chain, x] for x in np.flatnonzero(may[chain[-1]]).tolist() if x not in known]
+        for other in np.flatnonzero(may[chain[-1]]).tolist():
+            if other not in known:
+                chains.append([*chain, other])
+                known.add(other)
     return []
 
 

@@ -72,10 +72,9 @@ def wrong_dtype(what: str, array: np.ndarray) -> DataError:
         try:
             float(value)
         except (TypeError, ValueError):
+            shown = value
             if isinstance(value, str):
                 shown = str(value)
-            else:
-                shown = value
             return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
@@ -156,9 +155,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
-    if square:
-        probe = gallery
-    else:
+    probe = gallery
+    if not square:
         probe = subject[:m].astype(np.int64)
     mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
     return probe, gallery, not mixed
@@ -193,13 +191,15 @@ def as_index(index: Any, length: int, what: str) -> np.ndarray:
 
 def named_sides(pair: Any) -> tuple[Any, Any] | None:
     """Return the probes and the gallery of a pair that names them, as that of a splitter."""
-    named = isinstance(pair, Mapping)
-    found = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
-    probes = next((x for x in found if x is not None), None)
-    if named:
-        gallery = pair.get("gallery")
-    else:
-        gallery = getattr(pair, "gallery", None)
+
+    def side(name: str) -> Any:
+        if isinstance(pair, Mapping):
+            return pair.get(name)
+        return getattr(pair, name, None)
+
+    probes, gallery = side("probes"), side("gallery")
+    if probes is None:
+        probes = side("probe")
     if probes is None or gallery is None:
         return None
     return (probes, gallery)

@@ -115,10 +115,9 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     if scores._streams:
         copies = _COMPUTED
     if rows_of(scores._base) == "container":
+        copies = _STORED
         if scores._base.is_graph:
             copies = _DASK
-        else:
-            copies = _STORED
     return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -178,18 +177,18 @@ def give_back(scores: LabelledMatrix) -> None:
 
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
+    """Return the memory map behind scores; None where it is small, or has private changes."""
     array: Any = getattr(scores._base, "_values", scores._base)
+    most = MAPPED
     if scores._limited:
         most = scores._memory_limit // 4
-    else:
-        most = MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
-            found = getattr(array, "_mmap", None)
+            pages = getattr(array, "_mmap", None)
             shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
-            large = shared and isinstance(found, mmap.mmap) and len(found) > most
+            large = shared and isinstance(pages, mmap.mmap) and len(pages) > most
             if large and hasattr(mmap, "MADV_DONTNEED"):
-                return found
+                return pages
             return None
         array = array.base
     return None
@@ -380,8 +379,8 @@ class GivenRows:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        found: np.ndarray = scores._base.read(low, high, self._room[: high - low])
-        return found
+        rows: np.ndarray = scores._base.read(low, high, self._room[: high - low])
+        return rows
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
         """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
@@ -491,10 +490,9 @@ class BlockReader:
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
+            piece = tile
             if tile * PIECE * size <= STREAM_BYTES:
                 piece = tile * PIECE
-            else:
-                piece = tile
             rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
@@ -534,10 +532,7 @@ class BlockReader:
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
-        if rows is None:
-            step = self.rows_per_block()
-        else:
-            step = rows
+        step = rows or self.rows_per_block()
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
@@ -588,11 +583,14 @@ class BlockReader:
     def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
-        found = []
+        excluding = []
         for name in scores._exclude_columns:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
-            found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
-        return found
+            gallery = codes.gallery
+            if order is not None:
+                gallery = gallery[order]
+            excluding.append((codes.probe, gallery))
+        return excluding
 
     def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""

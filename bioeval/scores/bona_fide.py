@@ -6,7 +6,8 @@ The metadata column ``attack`` has their species; it is empty for bona fide pres
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -45,33 +46,35 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
             written[value] = ""
         else:
             written[value] = name
+    names = [written[value] for value in values]
     folded: dict[str, str] = {}
     for name in written.values():
         other = folded.setdefault(name.strip().casefold(), name)
         if other != name:
-            number = (sum(written[value] == x for value in values) for x in (other, name))
-            first, second = (f"{n:,}" for n in number)
+            number = Counter(names)
             raise DataError(
-                f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
-                "different in case or spaces alone; write both in one way"
+                f"{subject(what)} has the species {other!r} ({number[other]:,}) and {name!r} "
+                f"({number[name]:,}), different in case or spaces alone; write both in one way"
             )
-    found = np.full(len(given), "", dtype=object)
-    found[~missing] = [written[value] for value in values]
-    return found.astype(str)
+    species = np.full(len(given), "", dtype=object)
+    species[~missing] = names
+    return species.astype(str)
 
 
 def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows and which gallery templates are attack presentations, by a column."""
-    sides: list[tuple[Mapping[str, Any], int]] = (
-        [({ATTACK: scores.attack}, scores.shape[0]), ({}, 0)]
-        if are_pairs(scores)
-        else [*zip((scores.probe_meta, scores.gallery_meta), scores.shape, strict=True)]
-    )
-    rows, columns = (
-        np.zeros(length, dtype=bool) if side.get(name) is None else species_of(side[name]) != ""
-        for side, length in sides
-    )
-    return rows, columns
+    if are_pairs(scores):
+        column = scores.attack if name == ATTACK else None
+        return _are_attacks(column, scores.shape[0]), np.zeros(0, dtype=bool)
+    m, n = scores.shape
+    rows = _are_attacks(scores.probe_meta.get(name), m)
+    return rows, _are_attacks(scores.gallery_meta.get(name), n)
+
+
+def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
+    if species is None:
+        return np.zeros(length, dtype=bool)
+    return species_of(species) != ""
 
 
 def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:

@@ -44,13 +44,13 @@ def require_chunks(array: Any, what: str) -> Any:
 
         _refuse_more_chunks(array, what)
         store = _complete_store()(array.store, what, array.fill_value)
-        found = zarr.open_array(store, path=array.path, mode="r")
-        if (found.shape, found.dtype, found.chunks) != (array.shape, array.dtype, array.chunks):
+        plain = zarr.open_array(store, path=array.path, mode="r")
+        if (plain.shape, plain.dtype, plain.chunks) != (array.shape, array.dtype, array.chunks):
             raise DataError(
-                f"{what}: its own metadata ({found.shape} {found.dtype}) contradict those of its "
+                f"{what}: its own metadata ({plain.shape} {plain.dtype}) contradict those of its "
                 f"group ({array.shape} {array.dtype}); write the scores again"
             )
-        return found
+        return plain
     return array
 
 
@@ -79,14 +79,18 @@ async def _others() -> None:
 
 def without_noise(record: logging.LogRecord) -> bool:
     """Whether a message of asyncio is not about tasks of zarr whose error is reported already."""
-    frames = traceback.extract_tb(record.exc_info[2]) if record.exc_info else []
-    of_zarr = any("zarr" in x for x in (record.getMessage(), *(frame.filename for frame in frames)))
-    return not ("never retrieved" in record.getMessage() and of_zarr)
+    message = record.getMessage()
+    if "never retrieved" not in message:
+        return True
+    texts = [message]
+    if record.exc_info:
+        texts += [frame.filename for frame in traceback.extract_tb(record.exc_info[2])]
+    return not any("zarr" in text for text in texts)
 
 
-def _missing(what: str, found: str, fill: Any) -> DataError:
+def _missing(what: str, problem: str, fill: Any) -> DataError:
     return DataError(
-        f"{what}: {found}; write the scores again or, if all values of such chunks are the fill "
+        f"{what}: {problem}; write the scores again or, if all values of such chunks are the fill "
         f"value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
     )
 
@@ -112,13 +116,13 @@ def _refuse_more_chunks(array: Any, what: str) -> None:
     folder = os.path.join(root, array.path)
     size = getattr(array, "shards", None) or array.chunks
     count = prod(-(-n // c) for n, c in zip(array.shape, size, strict=True))
-    found = 0
+    stored = 0
     for place, _, names in os.walk(folder):
         inner = os.path.relpath(place, folder).replace(os.sep, "/").removeprefix(".").strip("/")
-        found += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
-    if found > count:
+        stored += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
+    if stored > count:
         raise DataError(
-            f"{what}: {found:,} chunks contradict its metadata, of shape {array.shape} in "
+            f"{what}: {stored:,} chunks contradict its metadata, of shape {array.shape} in "
             f"{count:,} chunks; write the scores again"
         )
 
@@ -137,9 +141,9 @@ def _complete_store() -> Any:
             return type(self)(store, self.what, self.fill)
 
         async def get(self, key: str, *how: Any, **also: Any) -> Any:
-            found = await super().get(key, *how, **also)
-            if found is None and key.rpartition("/")[2] not in _METADATA:
+            chunk = await super().get(key, *how, **also)
+            if chunk is None and key.rpartition("/")[2] not in _METADATA:
                 raise _missing(self.what, f"the chunk {key!r} is missing", self.fill)
-            return found
+            return chunk
 
     return CompleteStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,24 @@ def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return some values of a column, by their places or by a boolean selection in pieces."""
     if rows.dtype != bool or len(column) <= PIECE:
         return column[rows]
-    found = GrowingColumn(column.dtype)
+    values = GrowingColumn(column.dtype)
     for low in range(0, len(column), PIECE):
-        found.append(column[low : low + PIECE][rows[low : low + PIECE]])
+        values.append(column[low : low + PIECE][rows[low : low + PIECE]])
     release(column)
-    return found.array()
+    return values.array()
+
+
+def united(names: Sequence[str], others: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    """Return names with the new ones among others after them, and the place of each other."""
+    place = {name: i for i, name in enumerate(names)}
+    places = [place.setdefault(name, len(place)) for name in others]
+    return [*place], np.array(places, dtype=np.int64)
+
+
+def places_among(names: Sequence[str], wanted: Iterable[str]) -> np.ndarray:
+    """Return the place of each wanted name; -1 where it is none of the names."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
 
 
 def release(*columns: np.ndarray) -> None:
@@ -113,10 +126,10 @@ class CodedSides:
     @classmethod
     def of(cls, names: np.ndarray, what: str) -> CodedSides:
         """Return names given as an array, (p, 2)."""
-        a, b = (as_labels(side, what) for side in names.T.tolist())
-        found = Codes(a, b, what)
-        codes = found.probe.astype(np.int32), found.gallery.astype(np.int32)
-        return cls(found.values.tolist(), *codes)
+        a, b = names.T.tolist()
+        coded = Codes(as_labels(a, what), as_labels(b, what), what)
+        a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
+        return cls(coded.values.tolist(), a, b)
 
     def __len__(self) -> int:
         return len(self.a)

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -209,14 +209,17 @@ class EmbeddingSource:
             out[...] = self[low:high]
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
+        pieces = []
         if out.flags.c_contiguous:
             pieces = self._pieces(low, high)
-        else:
-            pieces = []
-        together = {place for piece in pieces for place in product(*piece)}
+        together: set[tuple[int, int]] = set()
+        for some, across in pieces:
+            together.update(product(some, across))
         alone = set(product(bands, columns)) - together
         if self.symmetric:  # those below the diagonal are taken from those above
-            alone -= {(j, i) for i, j in alone | together if i < j}
+            for i, j in alone | together:
+                if i < j:
+                    alone.discard((j, i))
 
         def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
@@ -265,11 +268,7 @@ class EmbeddingSource:
             return list(product(rows, _divided(columns, size)))
         before, after = columns[: low // TILE], columns[high // TILE :]
         others = [*_divided(before, size), *_divided(after, size)]
-        return [
-            (some, across)
-            for number, some in enumerate(rows)
-            for across in (*others, *rows[number + 1 :])
-        ]
+        return [*product(rows, others), *combinations(rows, 2)]
 
     def _each(
         self,
@@ -304,12 +303,12 @@ class EmbeddingSource:
         """Return the embeddings of one side in a range of tiles, always as the same arrays."""
         if self.symmetric:
             side = 0
-        found = self._parts.get((side, tiles))
-        if found is None:
+        part = self._parts.get((side, tiles))
+        if part is None:
             whole = (self._left, self._right)[side]
-            found = whole[tiles.start * TILE : tiles.stop * TILE]
-            self._parts[side, tiles] = found
-        return found
+            part = whole[tiles.start * TILE : tiles.stop * TILE]
+            self._parts[side, tiles] = part
+        return part
 
     @cached_property
     def _parts(self) -> dict[tuple[int, range], _Side]:
@@ -382,6 +381,7 @@ class EmbeddingSource:
         return self._unscaled(out)
 
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
+        """Return the distances of some rows and columns."""
         metric = self.metric
         if callable(metric):
             x, y = self.given[0][rows], self.given[1][columns]
@@ -393,16 +393,16 @@ class EmbeddingSource:
                 )
             return out.astype(self.dtype, copy=False)
         left, right = self._left[rows], self._right[columns]
-        found = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
+        distances = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
 
         def work(turns: Iterator[int]) -> None:
-            room = np.empty(len(found) * TILE, dtype=self.dtype)
+            room = np.empty(len(distances) * TILE, dtype=self.dtype)
             for turn in turns:
                 some = slice(turn * TILE, (turn + 1) * TILE)
-                found[:, some] = self._distances(left, right[some], metric, room)
+                distances[:, some] = self._distances(left, right[some], metric, room)
 
-        _on_all_threads(work, -(-found.shape[1] // TILE))
-        return found
+        _on_all_threads(work, -(-distances.shape[1] // TILE))
+        return distances
 
     def _distances(self, left: _Side, right: _Side, metric: str, room: np.ndarray) -> np.ndarray:
         """Return distances, computed on one thread and perhaps in `room`."""
@@ -463,9 +463,8 @@ class _SomeColumns(EmbeddingSource):
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        if callable(self.metric):
-            filled = index
-        else:
+        filled = index
+        if not callable(self.metric):
             filled = _filled(index, _TILE_ROWS)
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 
@@ -665,14 +664,14 @@ def _of_coefficients(
     """Return Bhattacharyya distances; near 1 they are computed from the differences."""
     places = np.flatnonzero(products > 1 - near)
     with np.errstate(divide="ignore"):
-        found = np.maximum(-np.log(products), 0.0)
+        distances = np.maximum(-np.log(products), 0.0)
     step = max(1, _CACHED // left.exact.shape[1])
     for low in range(0, len(places), step):
-        i, j = np.divmod(places[low : low + step], found.shape[1])
+        i, j = np.divmod(places[low : low + step], distances.shape[1])
         difference = left.exact[i]
         difference -= right.exact[j]
-        found[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
-    return found
+        distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
+    return distances
 
 
 def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
@@ -731,8 +730,8 @@ def average_embeddings(
     values, keys = embeddings[kept], np.column_stack(groups)[kept]
     for depth in range(len(names), 0, -1):
         values, keys = _means(values, keys[:, :depth])
-    found = np.full((len(templates), embeddings.shape[1]), np.nan)
-    found[np.searchsorted(templates, keys[:, 0])] = values
+    means = np.full((len(templates), embeddings.shape[1]), np.nan)
+    means[np.searchsorted(templates, keys[:, 0])] = values
     shared = {}
     for name, column in columns.items():
         codes = Codes(column, column).gallery
@@ -747,10 +746,11 @@ def average_embeddings(
                 f"{row} and {column[first][template[row]]!r} in row {first[template[row]]}; "
                 "expected one subject per template"
             )
-    return found[order], shared
+    return means[order], shared
 
 
 def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:
+    """Return the codes of a column by which embeddings are averaged."""
     if not name or name not in columns:
         there = [column for column in columns if column]
         raise DataError(

@@ -61,13 +61,13 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
 
 def _microseconds(column: np.ndarray, what: str) -> np.ndarray:
     """Return dates to the microsecond; finer ones are refused."""
-    found = column.astype("datetime64[us]")
+    times = column.astype("datetime64[us]")
     if np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
-        inexact = (found.astype(column.dtype) != column) & ~np.isnat(column)
+        inexact = (times.astype(column.dtype) != column) & ~np.isnat(column)
         if inexact.any():
             row = int(np.argmax(inexact))
             raise DataError(f"{what}: row {row} is {column[row]}; expected whole microseconds")
-    return found
+    return times
 
 
 def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> NoReturn:
@@ -111,11 +111,11 @@ class EnrolmentTimes:
         last = len(order) + 1
 
         def places(name: str, length: int, absent: int) -> np.ndarray:
-            found = np.full(length, absent, dtype=np.int32)
+            ranks = np.full(length, absent, dtype=np.int32)
             if name in given:
                 there = given[name] == given[name]
-                found[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
-            return found
+                ranks[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
+            return ranks
 
         self.enrolled = places("enrolled_at", templates, -1)
         self.withdrawn = places("withdrawn_at", templates, last)
@@ -156,10 +156,10 @@ class EnrolmentTimes:
             if dated and there[row] and not dates[row]:
                 _refuse(column, row, what, "a number among dates")
         if dated:
-            plain_dates = [
-                x if t else np.datetime64("NaT", "us") for x, t in zip(read, there, strict=True)
-            ]
-            return np.array(plain_dates, dtype="datetime64[us]")
+            times = np.full(len(read), "NaT", dtype="datetime64[us]")
+            for row in np.flatnonzero(there).tolist():
+                times[row] = read[row]
+            return times
         if all(isinstance(value, int) for value in read):
             return np.array(read, dtype=np.int64)
         for row, value in enumerate(read):
@@ -173,22 +173,21 @@ class EnrolmentTimes:
     ) -> dict[str, np.ndarray]:
         """Return the columns of times by name, checked: all of them numbers, or all dates."""
         sides = (("gallery", gallery_meta), ("gallery", gallery_meta), ("probe", probe_meta))
-        found = {
-            name: EnrolmentTimes.parsed(meta[name], f"{side}_meta[{name!r}]")
-            for name, (side, meta) in zip(COLUMNS, sides, strict=True)
-            if name in meta
-        }
-        dated = {x.dtype.kind == "M": name for name, x in found.items() if (x == x).any()}
+        columns = {}
+        for name, (side, meta) in zip(COLUMNS, sides, strict=True):
+            if name in meta:
+                columns[name] = EnrolmentTimes.parsed(meta[name], f"{side}_meta[{name!r}]")
+        dated = {x.dtype.kind == "M": name for name, x in columns.items() if (x == x).any()}
         if len(dated) > 1:
             raise DataError(
                 f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other "
                 "in all columns of times"
             )
-        date = True in dated
-        return {
-            name: np.full(len(x), np.datetime64("NaT", "us")) if date and x.dtype.kind != "M" else x
-            for name, x in found.items()
-        }
+        if True in dated:
+            for name, column in columns.items():
+                if column.dtype.kind != "M":  # nothing but missing values
+                    columns[name] = np.full(len(column), np.datetime64("NaT", "us"))
+        return columns
 
     def not_enrolled(self, i: Any, j: Any) -> np.ndarray:
         """Return which templates `j` are not enrolled at the time of probes `i`."""

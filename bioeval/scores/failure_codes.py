@@ -80,7 +80,7 @@ class EndValue:
         (distance 0, similarity 1) only with `copies`.
         """
         of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-        found = []
+        shared_ends = []
         for accepted in (False, True):
             turn = 1.0
             if accepted != larger_is_closer(kind):
@@ -99,8 +99,8 @@ class EndValue:
             if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
                 how = NEGATIVE
             if how:
-                found.append(cls(value, how, accepted))
-        return found
+                shared_ends.append(cls(value, how, accepted))
+        return shared_ends
 
 
 class FailureCodes(NamedTuple):
@@ -137,9 +137,9 @@ class FailureCodeWatch:
         Column ``j`` of the scores is ``raw.values[:, places[j]]``.
         """
         high = low + len(raw.rows)
-        found = self.value[low:high]
-        constant_rows(raw, places, self.itself[low:high], found, self.count[low:high])
-        found *= sign
+        value = self.value[low:high]
+        constant_rows(raw, places, self.itself[low:high], value, self.count[low:high])
+        value *= sign
         first, last = np.searchsorted(self.sampled, [low, high])
         chosen = self.sampled[first:last]
         if not len(chosen):
@@ -193,10 +193,10 @@ class FailureCodeWatch:
 
     def notes(self) -> list[str]:
         """Return warnings about what was found."""
-        found = self.found()
-        notes = _constant_note(found.rows, found.row_values, found.columns, found.column_values)
-        compared = counted(found.compared, "sampled comparisons")
-        for end, hits in zip(found.ends, found.hits, strict=True):
+        codes = self.found()
+        notes = _constant_note(codes.rows, codes.row_values, codes.columns, codes.column_values)
+        compared = counted(codes.compared, "sampled comparisons")
+        for end, hits in zip(codes.ends, codes.hits, strict=True):
             if end.severity != "note":
                 first = [f"({i}, {j})" for i, j in hits[:_SHOWN]]
                 notes.append(_end_note(end, len(hits), compared, "row, column", first))
@@ -208,11 +208,11 @@ class FailureCodeWatch:
         constant, number = np.ones(len(columns), dtype=bool), np.zeros(len(columns), dtype=int)
         for low in range(0, scores.shape[0] if len(columns) else 0, _BLOCK_ROWS):
             high = min(low + _BLOCK_ROWS, scores.shape[0])
-            found = scores._read_rows(low, high, columns).astype(np.float64)
-            compared = np.isfinite(found) & (scores.probe_ids[low:high, None] != ids)
+            rows = scores._read_rows(low, high, columns).astype(np.float64)
+            compared = np.isfinite(rows) & (scores.probe_ids[low:high, None] != ids)
             if scores._has_mask:
                 compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
-            constant &= ((found == value) | ~compared).all(axis=0)
+            constant &= ((rows == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)
 
@@ -223,8 +223,7 @@ def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) 
     `others` are sampled scores of all other rows and columns, in order; there are `lines` rows or
     columns.
     """
-    ends = (np.searchsorted(others, value, side=side) for side in ("right", "left"))
-    same = next(ends) - next(ends)
+    same = np.searchsorted(others, value, "right") - np.searchsorted(others, value, "left")
     share = (same + 1) / (len(others) + 1)
     return (share < 0.5) & (share**count * lines < CHANCE)
 
@@ -232,9 +231,14 @@ def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) 
 def _constant_note(
     rows: np.ndarray, of_rows: np.ndarray, columns: np.ndarray, of_columns: np.ndarray
 ) -> list[str]:
-    places = [_listed(*x) for x in (("row", rows), ("column", columns)) if len(x[1])]
-    if not places:
+    """Return the warning about rows and columns with one value."""
+    if not len(rows) + len(columns):
         return []
+    places = []
+    if len(rows):
+        places.append(_listed("row", rows))
+    if len(columns):
+        places.append(_listed("column", columns))
     values = np.unique(np.concatenate([of_rows, of_columns]))
     some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
     hold = "hold"

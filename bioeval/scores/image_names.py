@@ -165,17 +165,17 @@ def parse_names(
         raise DataError(f"{where} is {names!r}; expected a sequence of names")
     if not listed:
         raise DataError(f"{where} is empty; expected at least one name")
-    if not all(isinstance(name, str) for name in listed):
-        row, wrong = next((i, x) for i, x in enumerate(listed) if not isinstance(x, str))
-        raise DataError(
-            f"{where}: entry {row} is {type(wrong).__name__}; expected names of images, as text"
-        )
+    for row, name in enumerate(listed):
+        if not isinstance(name, str):
+            raise DataError(
+                f"{where}: entry {row} is {type(name).__name__}; expected names of images, as text"
+            )
     known = PATTERNS[pattern]
     matches = [known.compiled.fullmatch(_base(name)) for name in listed]
     if None in matches:
         raise DataError(f"{where}: {_complaint(listed, matches, pattern)}")
     keys = list(known.compiled.groupindex)
-    columns = zip(*(found.groups() for found in matches if found is not None), strict=True)
+    columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
     return ParsedNames(values.pop("label"), values)
 
@@ -196,23 +196,26 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
     """Return the message about names of another form, with the data set they may belong to."""
-    wrong = [row for row, found in enumerate(matches) if found is None]
+    wrong = [row for row, match in enumerate(matches) if match is None]
     first = names[wrong[0]]
     text = (
         f"{len(wrong)} of {len(names)} names are not of the form of {pattern} "
         f"({PATTERNS[pattern].example}); the first is {first!r} (line {wrong[0] + 1})"
     )
-    others = [
-        other
-        for other, known in PATTERNS.items()
-        if other != pattern and known.compiled.fullmatch(_base(first))
-    ]
+    others = _forms_of(first)  # not `pattern`, whose form it has not
     if others:
         return f"{text}. It has the form of {' and of '.join(others)}"
     return text
 
 
+def _forms_of(name: str) -> list[str]:
+    """Return the data sets whose names of images have the form of a name."""
+    return [k for k, known in PATTERNS.items() if known.compiled.fullmatch(_base(name))]
+
+
 def looks_like(name: str) -> str | None:
     """Return the data set whose names of images have this form, or None."""
-    images = (k for k, known in PATTERNS.items() if "camera" in known.form)
-    return next((k for k in images if PATTERNS[k].compiled.fullmatch(_base(name))), None)
+    for form in _forms_of(name):
+        if "camera" in PATTERNS[form].form:
+            return form
+    return None

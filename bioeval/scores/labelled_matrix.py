@@ -248,10 +248,7 @@ class LabelledMatrix:
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
-        if isinstance(exclude, str):
-            names = (exclude,)
-        else:
-            names = tuple(require_list("exclude", exclude))
+        names = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
         for name in names:
             require_text("exclude", name)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
@@ -436,15 +433,15 @@ class LabelledMatrix:
 
     def _excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
-        found = np.zeros(len(i), dtype=bool)
+        excluded = np.zeros(len(i), dtype=bool)
         for name in self._exclude_columns:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
-            found |= codes.probe[i] == codes.gallery[j]
-        found &= self._codes.probe[i] == self._codes.gallery[j]
+            excluded |= codes.probe[i] == codes.gallery[j]
+        excluded &= self._codes.probe[i] == self._codes.gallery[j]
         times = self._enrolment_times
         if times is None:
-            return found
-        return found | times.not_enrolled(i, j)
+            return excluded
+        return excluded | times.not_enrolled(i, j)
 
     def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of probes with other templates of their subject.
@@ -530,8 +527,8 @@ class LabelledMatrix:
         """
         probes, gallery = self._chosen(index, probes, gallery)
         view = copy(self)
-        for found in ("fingerprint", "layout", "_enrolment_times"):  # cached, of the whole
-            view.__dict__.pop(found, None)
+        for cached in ("fingerprint", "layout", "_enrolment_times"):  # cached, of the whole
+            view.__dict__.pop(cached, None)
         view._codes = copy(self._codes)
         if probes is not None:
             places = as_index(probes, self.shape[0], "probes")
@@ -571,10 +568,8 @@ class LabelledMatrix:
                     "arguments probes= and gallery="
                 )
             if len(index) == 1:
-                named = named_sides(index[0])
-            else:
-                named = index
-            probes, gallery = named or self._sides_of_one(index[0])
+                index = named_sides(index[0]) or self._sides_of_one(index[0])
+            probes, gallery = index
         return _unless_all(probes), _unless_all(gallery)
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
@@ -748,11 +743,11 @@ class LabelledMatrix:
         i, j = self._base_rows(rows), self._base_columns(columns)
         if isinstance(self._base, np.ndarray):
             return self._base[i, j]
-        found, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
+        cells, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
         starts = np.flatnonzero(np.diff(i[order], prepend=-1))
         for some in np.split(order, starts[1:]) if len(order) else ():
-            found[some] = np.asarray(self._base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
-        return found
+            cells[some] = np.asarray(self._base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
+        return cells
 
     def _read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""

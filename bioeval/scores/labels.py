@@ -78,11 +78,11 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
     if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
-        found = "complex numbers"
+        held = "complex numbers"
         if array.dtype.kind != "O":
-            found = f"dtype {array.dtype}"
+            held = f"dtype {array.dtype}"
         raise DataError(
-            f"{what} has {found}; expected hashable labels, such as real numbers or text"
+            f"{what} has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
 
@@ -135,9 +135,8 @@ class Codes:
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            if same:
-                both = gallery
-            else:
+            both = gallery
+            if not same:
                 both = np.concatenate([gallery, probe])
             self.values, codes = np.unique(both, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
@@ -190,9 +189,9 @@ IDS_OF_NO_PERSON = {"distractor_ids": "distractor_ids", "junk_ids": "_junk_ids"}
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
     """Return which of the codes below a number occur."""
-    found = np.zeros(number, dtype=bool)
-    found[codes] = True
-    return found
+    there = np.zeros(number, dtype=bool)
+    there[codes] = True
+    return there
 
 
 def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
@@ -210,6 +209,7 @@ def plain(label: Any) -> Any:
 
 
 def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -288,17 +288,17 @@ def _levels(index: Any, what: str) -> Labelled:
     names = [*index.names]
     if len(names) == 1:
         return np.asarray(index), {}
-    place = next((i for x in LABEL_COLUMNS for i, name in enumerate(names) if name == x), None)
-    if place is None:
+    present = [name for name in LABEL_COLUMNS if name in names]
+    if not present:
         raise DataError(
             f"the {what} of the table has the levels {', '.join(map(repr, names))}; expected one "
             f"called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
         )
     values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
-    meta = {
-        str(name): x for i, (name, x) in enumerate(zip(names, values, strict=True)) if i != place
-    }
-    return values[place], meta
+    place = names.index(present[0])
+    del names[place]
+    label = values.pop(place)
+    return label, dict(zip(map(str, names), values, strict=True))
 
 
 def _arrow_columns(table: Any) -> Mapping[str, Any]:

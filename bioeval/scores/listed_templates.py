@@ -90,7 +90,7 @@ class _Trouble:
 
 
 @dataclass
-class _Found:
+class _Tally:
     """Findings about the pairs of a list: numbers, and rows of examples."""
 
     keep: np.ndarray  # bool: pairs that no earlier one makes needless
@@ -127,34 +127,34 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        found = _Found(np.ones(len(self.names), dtype=bool))
-        if not self._plain(found, rules):
+        tally = _Tally(np.ones(len(self.names), dtype=bool))
+        if not self._plain(tally, rules):
             for number, keys in enumerate(self._sorted()):
-                self._look(found, number, keys, rules)
-        self._refuse(found, rules)
+                self._look(tally, number, keys, rules)
+        self._refuse(tally, rules)
         notes = []
-        if found.repeated:
+        if tally.repeated:
             notes.append(
-                f"{_number(found.repeated, 'pairs')} listed again with the same score, and each "
+                f"{_number(tally.repeated, 'pairs')} listed again with the same score, and each "
                 'counts once; `keep="repeated"` counts every line'
             )
         kept = "self" in rules.keep
-        own = self._compared_with_themselves(found, kept)
-        if found.itself:
+        own = self._compared_with_themselves(tally, kept)
+        if tally.itself:
             notes.append(
-                f"{counted(found.itself, 'comparisons')} of a template with itself "
-                f"{'is' if found.itself == 1 else 'are'} "
+                f"{counted(tally.itself, 'comparisons')} of a template with itself "
+                f"{'is' if tally.itself == 1 else 'are'} "
                 + ("counted" if kept else 'left out; `keep="self"` counts them')
             )
-        if not found.keep.any():
+        if not tally.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
-        notes += _notes_on_orders(found, found.distinct - own, rules)
-        return (None if found.keep.all() else found.keep), notes
+        notes += _notes_on_orders(tally, tally.distinct - own, rules)
+        return (None if tally.keep.all() else tally.keep), notes
 
-    def _plain(self, found: _Found, rules: ListRules) -> bool:
+    def _plain(self, tally: _Tally, rules: ListRules) -> bool:
         """Count the pairs in a table of all templates; False where more checks are needed."""
         size = len(self.names.values)
         if size * size > _CELLS * len(self.names):
@@ -176,8 +176,8 @@ class ListedTemplates:
             both += int(np.count_nonzero(one & other))
         if both and rules.unordered:
             return False
-        found.both = both // 2
-        found.distinct = len(self.names) - found.both
+        tally.both = both // 2
+        tally.distinct = len(self.names) - tally.both
         return True
 
     # ------------------------------------------------------------------------- keys
@@ -236,22 +236,22 @@ class ListedTemplates:
         """Return the rows of a bucket, increasing, and their keys."""
         if self._buckets == 1:
             return np.arange(len(self.names)), self._all_keys()
-        rows, found = [], []
+        rows, keys_chosen = [], []
         for some in self._slices():
             keys = self._keys(some)
             chosen = np.flatnonzero(self._bucket_of(keys) == number)
             rows.append(some.start + chosen)
-            found.append(keys[chosen])
-        return np.concatenate(rows), np.concatenate(found)
+            keys_chosen.append(keys[chosen])
+        return np.concatenate(rows), np.concatenate(keys_chosen)
 
     # ------------------------------------------------------------------------- looking
 
-    def _look(self, found: _Found, number: int, keys: np.ndarray, rules: ListRules) -> None:
+    def _look(self, tally: _Tally, number: int, keys: np.ndarray, rules: ListRules) -> None:
         """Add the findings about the pairs of a bucket."""
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
-        found.distinct += len(keys) - int(same.sum())
-        found.both += int((same & ~again).sum())
+        tally.distinct += len(keys) - int(same.sum())
+        tally.both += int((same & ~again).sum())
         wrong = same & (change & 1).astype(bool)
         merged = rules.unordered and bool((same & ~again).any())
         counts = bool(again.any()) and "repeated" not in rules.keep
@@ -260,22 +260,22 @@ class ListedTemplates:
         rows, keys = self._of_bucket(number)
         later, first = _again(rows, keys >> 2)
         wrong = self.genuine[later] != self.genuine[first]
-        found.contradictory.add(first[wrong], later[wrong])
+        tally.contradictory.add(first[wrong], later[wrong])
         if counts:
-            self._repeated(found, *_again(rows, keys >> 1))
+            self._repeated(tally, *_again(rows, keys >> 1))
         if merged:
-            apart = found.keep[later]
-            self._merged(found, later[apart], first[apart])
+            apart = tally.keep[later]
+            self._merged(tally, later[apart], first[apart])
 
-    def _repeated(self, found: _Found, later: np.ndarray, first: np.ndarray) -> None:
+    def _repeated(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the lines that repeat an ordered pair, and find those with another score."""
         one, other = self.values[first], self.values[later]
         different = (one != other) & ~(np.isnan(one) & np.isnan(other))
-        found.different.add(first[different], later[different])
-        found.repeated += len(later)
-        found.keep[later] = False
+        tally.different.add(first[different], later[different])
+        tally.repeated += len(later)
+        tally.keep[later] = False
 
-    def _merged(self, found: _Found, later: np.ndarray, first: np.ndarray) -> None:
+    def _merged(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the second order of pairs, and find those with another score."""
         one = self.values[first].astype(np.float64)
         other = self.values[later].astype(np.float64)
@@ -283,26 +283,26 @@ class ListedTemplates:
             gap = np.where(one == other, 0.0, np.abs(one - other))
         gap[np.isnan(one) & np.isnan(other)] = 0.0
         different = ~(gap <= _ROUNDING * self._largest())
-        found.different.add(first[different], later[different])
-        found.merged += len(later)
-        found.rounded += int((gap[~different] > 0).sum())
-        found.keep[later] = False
+        tally.different.add(first[different], later[different])
+        tally.merged += len(later)
+        tally.rounded += int((gap[~different] > 0).sum())
+        tally.keep[later] = False
 
     def _largest(self) -> float:
         pieces = (self.values[i : i + PIECE] for i in range(0, len(self.values), PIECE))
         return max(float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in pieces)
 
-    def _compared_with_themselves(self, found: _Found, keep: bool) -> int:
+    def _compared_with_themselves(self, tally: _Tally, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""
         templates: set[int] = set()
         impostors: list[int] = []
         for some in self._slices():
             itself = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
-            itself = itself[found.keep[itself]]
+            itself = itself[tally.keep[itself]]
             impostors += itself[~self.genuine[itself]].tolist()
             templates.update(self.names.a[itself].tolist())
-            found.itself += len(itself)
-            found.keep[itself] = keep
+            tally.itself += len(itself)
+            tally.keep[itself] = keep
         if impostors:
             number = len(impostors)
             raise DataError(
@@ -314,13 +314,13 @@ class ListedTemplates:
 
     # ------------------------------------------------------------------------- messages
 
-    def _refuse(self, found: _Found, rules: ListRules) -> None:
+    def _refuse(self, tally: _Tally, rules: ListRules) -> None:
         """Raise where a pair has two classes, or two scores."""
-        for trouble in (found.contradictory, found.different):
+        for trouble in (tally.contradictory, tally.different):
             if not trouble.number:
                 continue
             said = _number(trouble.number, "pairs")
-            if trouble is found.contradictory:
+            if trouble is tally.contradictory:
                 raise DataError(
                     f"{said} both genuine and impostor: {self._examples(trouble)}; give each "
                     "pair of templates one class"
@@ -347,23 +347,23 @@ class ListedTemplates:
         return ", ".join(said) + (" and others" if trouble.number > len(said) else "")
 
 
-def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
+def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[str]:
     """Return a note on how many pairs are listed in both orders, unless all are."""
-    if rules.unordered and not found.merged:
+    if rules.unordered and not tally.merged:
         return []
     if rules.unordered:
         rounded = ""
-        if found.rounded:
+        if tally.rounded:
             rounded = (
-                f", {found.rounded:,} of them with the score of the first order, since both "
+                f", {tally.rounded:,} of them with the score of the first order, since both "
                 "differ by rounding alone"
             )
-        said = f"{_number(found.merged, 'pairs')} listed in both orders and taken once"
+        said = f"{_number(tally.merged, 'pairs')} listed in both orders and taken once"
         return [f"{said}{rounded}"]
-    if not 0 < found.both < pairs:
+    if not 0 < tally.both < pairs:
         return []
     return [
-        f"of {counted(pairs, 'pairs')} {found.both:,} {'is' if found.both == 1 else 'are'} "
+        f"of {counted(pairs, 'pairs')} {tally.both:,} {'is' if tally.both == 1 else 'are'} "
         "listed in both orders and count as two attempts; `unordered` counts each pair alike"
     ]
 
@@ -409,10 +409,10 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
     for sign in (1.0, -1.0):
         number, first = 0, -1
         for low in range(0, len(values), PIECE):
-            found = np.flatnonzero(values[low : low + PIECE] == sign * np.inf)
-            if first < 0 and len(found):
-                first = low + int(found[0])
-            number += len(found)
+            infinite = np.flatnonzero(values[low : low + PIECE] == sign * np.inf)
+            if first < 0 and len(infinite):
+                first = low + int(infinite[0])
+            number += len(infinite)
         if number:
             near = larger_is_closer(kind) == (sign > 0)
             notes.append(
@@ -441,15 +441,14 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
     """
     # A part of a path, all before a last number, or all before a first mark.
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
-    patterns += [rf"^(.+){x}\d+{end}$" for x in "-_" for end in ("", r"\.\w+")]
-    patterns += [rf"([^/{x}]+){x}[^/]*$" for x in "-_"]
-    if truth:
-        few = names
-    else:
+    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
+    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
+    few = names
+    if not truth:
         few = names[:10_000]
     for pattern in patterns:
-        found = [re.search(pattern, str(name)) for name in few]
-        subjects = [match[1] for match in found if match]
+        matches = [re.search(pattern, str(name)) for name in few]
+        subjects = [match[1] for match in matches if match]
         if len(subjects) < len(few) or not 1 < len(set(subjects)) <= len(few) / 2:
             continue
         who = np.unique(subjects, return_inverse=True)[1].reshape(-1)

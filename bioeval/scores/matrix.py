@@ -187,15 +187,13 @@ class Scores(LabelledMatrix):
                 "template; give embeddings.T"
             )
         labels = as_labels(probe_labels, "probe_labels", len(left))
-        if gallery is None:
-            right = left
-        else:
+        right = left
+        if gallery is not None:
             right = as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
             gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
-        if isinstance(average, str):
-            listed = [average]
-        else:
+        listed = [average]
+        if not isinstance(average, str):
             listed = require_list("average", average)
         rows, names = len(left), tuple(require_text("average", name) for name in listed)
         if names:
@@ -295,7 +293,7 @@ class Scores(LabelledMatrix):
         from bioeval.scores.pairs import PairScores
 
         rules = ListRules.parse(keep, unordered)
-        found = PairScores(
+        listed = PairScores(
             scores,
             genuine,
             kind=kind,
@@ -305,7 +303,7 @@ class Scores(LabelledMatrix):
             name=name,
             templates=templates,
         )
-        return found._attempts(rules, lambda rows: places("pair", rows))
+        return listed._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
@@ -379,8 +377,8 @@ def _averaged(
     from bioeval.scores.embeddings import average_embeddings
 
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
-    found, shared = average_embeddings(values, columns, names, side)
-    return found, shared.pop(""), shared
+    means, shared = average_embeddings(values, columns, names, side)
+    return means, shared.pop(""), shared
 
 
 def places_of(
@@ -398,9 +396,8 @@ def places_of(
         probes, gallery = reversed(chosen) if gallery_first else chosen
     columns = as_index(gallery, scores.shape[1], "gallery")
     same = probes is gallery and scores.shape[0] == scores.shape[1]
-    if same:
-        rows = columns
-    else:
+    rows = columns
+    if not same:
         rows = as_index(probes, scores.shape[0], "probes")
     if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
         scores.select(gallery=columns)  # raises

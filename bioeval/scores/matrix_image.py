@@ -95,7 +95,7 @@ def _reduce(
     Rows are read in the order in which they are stored.
     """
     shape = (len(row_edges) - 1, len(column_edges) - 1)
-    total, finite, failed, infinite = (np.zeros(shape) for _ in range(4))
+    total, finite, failed, infinite = np.zeros((4, *shape))
     place = np.empty(len(rows), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     pixel = np.searchsorted(row_edges, place, side="right") - 1
@@ -148,13 +148,13 @@ def preview(scores: LabelledMatrix) -> str:
         sample, said = _sample(scores)
         if sample is None:
             return _caption(f"No picture: {said}.")
-        found = reduced_matrix(sample, SIDE)
+        reduced = reduced_matrix(sample, SIDE)
     except _UNREADABLE as error:
         return _caption(f"No picture: {error}.")
-    m, n = found.image.shape
-    there = [words for state, words in _SAID.items() if (found.state == state).any()]
+    m, n = reduced.image.shape
+    there = [words for state, words in _SAID.items() if (reduced.state == state).any()]
     text = ". ".join([f"{said}, sorted by subject. Dark: near", *there])
-    data = base64.b64encode(_png(found)).decode()
+    data = base64.b64encode(_png(reduced)).decode()
     wide = 12 * min(1, n / m)
     return (
         f'<img alt="{safe(f"Scores of probes (rows) and gallery templates (columns). {text}.")}" '
@@ -207,12 +207,12 @@ def _thinned(places: np.ndarray) -> np.ndarray:
     return places[np.linspace(0, len(places) - 1, SIDE).astype(np.int64)]
 
 
-def _png(found: MatrixImage) -> bytes:
+def _png(reduced: MatrixImage) -> bytes:
     """Return the picture as PNG of 256 colours."""
-    if larger_is_closer(found.kind):
-        image = -found.image
+    if larger_is_closer(reduced.kind):
+        image = -reduced.image
     else:
-        image = found.image
+        image = reduced.image
     finite = image[np.isfinite(image)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     shares = (np.nan_to_num(image, nan=low) / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
@@ -221,19 +221,20 @@ def _png(found: MatrixImage) -> bytes:
     at = np.linspace(0, len(colours) - 1, _STEPS)
     ramp = np.stack([np.interp(at, np.arange(len(colours)), x) for x in colours.T], axis=1)
     for i, state in enumerate(_OTHERS):
-        pixels[found.state == state] = _STEPS + i
+        pixels[reduced.state == state] = _STEPS + i
     palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_OTHERS.values(), ()))
     height, width = pixels.shape
     raw = np.pad(pixels, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, none
-    parts = {
-        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
-        b"PLTE": palette,
-        b"tRNS": b"\xff" * _STEPS + b"\x00",
-        b"IDAT": zlib.compress(raw, 9),
-        b"IEND": b"",
-    }
-    chunks = (
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts.items()
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+        + _chunk(b"PLTE", palette)
+        + _chunk(b"tRNS", b"\xff" * _STEPS + b"\x00")
+        + _chunk(b"IDAT", zlib.compress(raw, 9))
+        + _chunk(b"IEND", b"")
     )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    check = struct.pack(">I", zlib.crc32(kind + data))
+    return struct.pack(">I", len(data)) + kind + data + check

@@ -107,14 +107,12 @@ class PairScores(Scores):
     @cached_property
     def pair_subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair."""
-        coded = isinstance(self._subjects, CodedSides)
-        if coded:
-            found = self._subjects.objects()
-        else:
-            found = self._subjects
-        if found is None:
+        subjects = self._subjects
+        if isinstance(subjects, CodedSides):
+            subjects = subjects.objects()
+        if subjects is None:
             return None
-        return fixed(found)
+        return fixed(subjects)
 
     @property
     def pair_templates(self) -> np.ndarray | None:
@@ -128,8 +126,8 @@ class PairScores(Scores):
         """The subjects as codes: side a as probes, side b as the gallery."""
         if isinstance(self._subjects, CodedSides):
             return self._subjects.codes()
-        a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
-        return Codes(a, b)
+        a, b = self._subjects.T.tolist()
+        return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
 
     @property
     def _agreeing_codes(self) -> Codes:
@@ -173,9 +171,9 @@ class PairScores(Scores):
         if self.pair_subjects is None:
             return np.array([])
         distinct = list(dict.fromkeys(self.pair_subjects.ravel().tolist()))
-        found = np.empty(len(distinct), dtype=object)
-        found[:] = distinct
-        return found
+        values = np.empty(len(distinct), dtype=object)
+        values[:] = distinct
+        return values
 
     @cached_property
     def fingerprint(self) -> str:
@@ -257,12 +255,11 @@ class PairScores(Scores):
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
         keep, notes = self._examined(rules, where)
-        if keep is None:
-            found = self
-        else:
-            found = self._taking(keep)
-        found._remarks = tuple(notes)
-        return found
+        kept = self
+        if keep is not None:
+            kept = self._taking(keep)
+        kept._remarks = tuple(notes)
+        return kept
 
     def _examined(
         self, rules: ListRules, where: Where, classes: bool = True
@@ -285,8 +282,8 @@ class PairScores(Scores):
         keep = None
         if self._templates is not None:
             listed = ListedTemplates(self._templates, self._base, self.genuine, where)
-            keep, found = listed.kept(rules)
-            notes += found
+            keep, more = listed.kept(rules)
+            notes += more
             self.unordered = rules.unordered
         elif rules.unordered:
             raise DataError(

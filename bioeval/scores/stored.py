@@ -92,11 +92,10 @@ class StoredRows:
             return self._read(int(index), int(index) + 1)[0]
         wanted, back = np.unique(index, return_inverse=True)
         with self._lock:
-            found = [
-                self._held(first, stop)[rows - first]
-                for first, stop, rows in self._by_chunk(wanted)
-            ]
-        return np.concatenate(found)[back.reshape(-1)]
+            parts = []
+            for first, stop, some in self._by_chunk(wanted):
+                parts.append(self._held(first, stop)[some - first])
+        return np.concatenate(parts)[back.reshape(-1)]
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
@@ -113,35 +112,33 @@ class StoredRows:
         """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
-        if self._last is None:
-            pieces = []
-        else:
+        pieces = []
+        if self._last is not None:
             pieces = [self._last]
         if self._next is not None and self._next[0] < high and low < self._next[1]:
             first, _, arriving = self._next
             self._next = None
             pieces.append((first, arriving.result()))
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
         at = low
         while at < high:
             held = next((p for p in pieces if p[0] <= at < p[0] + len(p[1])), None)
             if held is None:
                 later = [first for first, _ in pieces if at < first < high]
                 stop = min(later, default=self._chunk_end(high))
-                if not found:
+                start = at
+                if not parts:
                     start = self._chunk_start(at)
-                else:
-                    start = at
                 held = start, self._read(start, stop)
             first, rows = held
-            found.append(rows[at - first : high - first])
-            last, at = held, at + len(found[-1])
-        if len(found) == 1:
-            block = found[0]
+            parts.append(rows[at - first : high - first])
+            last, at = held, at + len(parts[-1])
+        if len(parts) == 1:
+            block = parts[0]
         else:
-            block = np.concatenate(found)
+            block = np.concatenate(parts)
         end = last[0] + len(last[1])
-        if end > high or len(found) == 1:
+        if end > high or len(parts) == 1:
             self._last = last
         else:
             self._last = (low, block)
@@ -280,10 +277,10 @@ def _ends(array: Any, axis: int) -> np.ndarray:
 def file_version(path: str | os.PathLike[str]) -> tuple[int, ...]:
     """Return numbers that change when another file takes the place of one; none without a file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class FileCheck:
@@ -364,10 +361,9 @@ class SpooledRows:
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:
+        index = rows
         if isinstance(rows, slice):
             index = range(self.shape[0])[rows]
-        else:
-            index = rows
         row_bytes = self.shape[1] * self.dtype.itemsize
         if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
             self.verification.verify()

@@ -109,6 +109,7 @@ class TopKScores(Scores):
         self._codes = Codes(self.probe_labels, self.gallery_labels)
 
     def _as_distances(self, distances: Any) -> np.ndarray:
+        """Return the distances of the lists, checked."""
         values = as_array(distances, "distances")
         if values.shape != self.indices.shape:
             raise DataError(
@@ -253,12 +254,12 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     outside = (array < -1) | (array >= n)
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
-        found = int(array[row][np.argmax(outside[row])])
+        index = int(array[row][np.argmax(outside[row])])
         hint = ""
-        if found == n:
+        if index == n:
             hint = "; these begin with 1, as it seems: subtract 1"
         raise DataError(
-            f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {found} in list "
+            f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {index} in list "
             f"{row}{hint}"
         )
     lists = array.astype(np.int64)

@@ -30,10 +30,9 @@ class TransactionReader(BlockReader):
         super().__init__(scores)
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
+        compared = scores
         if shared:
             compared = scores.excluding(*scores.exclude, column)
-        else:
-            compared = scores
         self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
         self._compared, self._fusion = compared, fusion
         self._order = np.argsort(number, kind="stable")
@@ -123,10 +122,10 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
         )
     subject, value = scores._codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
-    _, first, found = np.unique(key, return_index=True, return_inverse=True)
+    _, first, transaction = np.unique(key, return_index=True, return_inverse=True)
     _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
     order = np.lexsort((first, of_subject[back.reshape(-1)][first]))
-    return first[order], np.argsort(order)[found.reshape(-1)]
+    return first[order], np.argsort(order)[transaction.reshape(-1)]
 
 
 def _least(

@@ -188,11 +188,11 @@ def load(
     ... # doctest: +SKIP
     """
     given = dict(locals())
-    found = registry.read(given.pop("path"), ReadOptions.parse(**given))
+    scores = registry.read(given.pop("path"), ReadOptions.parse(**given))
     if names_of in PATTERNS:
         known = PATTERNS[names_of]
-        found.distractor_ids, found._junk_ids = known.distractor_ids, known.junk_ids
-    return found
+        scores.distractor_ids, scores._junk_ids = known.distractor_ids, known.junk_ids
+    return scores
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:

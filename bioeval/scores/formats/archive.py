@@ -297,9 +297,8 @@ class ArchiveWriter:
     def add(self, key: str, array: Any) -> None:
         """Write a whole array."""
         array = np.asarray(array)
-        if array.shape:
-            rows = array
-        else:
+        rows = array
+        if not array.shape:
             rows = array[None]
         self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
 

@@ -48,26 +48,26 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, PlainKind, l
     """Memory-map the cells of a file; return them, and the kind and the lists that it names."""
     existing_file(path, what)
     head = _head(path)
-    found = _LAYOUT.match(head)
-    if found is None or found[7] not in _MAGIC:
+    fields = _LAYOUT.match(head)
+    if fields is None or fields[7] not in _MAGIC:
         raise DataError(
             f"{path}: expected {what}; such a file begins with S2 or D2, two names and MF or MB"
         )
-    if found[4] != cells:
-        raise DataError(f"{path}: holds {found[4].decode()} cells; expected {what}")
-    rows, columns = int(found[5]), int(found[6])
-    dtype = np.dtype(_MAGIC[found[7]] + _CELLS[cells])
-    needed = found.end() + rows * columns * dtype.itemsize
+    if fields[4] != cells:
+        raise DataError(f"{path}: holds {fields[4].decode()} cells; expected {what}")
+    rows, columns = int(fields[5]), int(fields[6])
+    dtype = np.dtype(_MAGIC[fields[7]] + _CELLS[cells])
+    needed = fields.end() + rows * columns * dtype.itemsize
     size = path.stat().st_size
     # Some programs end the line after the four bytes.
-    start = found.end() + (size == needed + 1 and head[found.end() : found.end() + 1] == b"\n")
-    if not rows * columns or size != needed + start - found.end():
+    start = fields.end() + (size == needed + 1 and head[fields.end() : fields.end() + 1] == b"\n")
+    if not rows * columns or size != needed + start - fields.end():
         raise DataError(
             f"{path}: has {size:,} bytes; expected {needed:,}, of {rows:,} x {columns:,} cells; "
             "write the file again"
         )
     values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
-    return values, _KINDS[found[1]], [found[i].decode("utf-8", "replace") for i in (2, 3)]
+    return values, _KINDS[fields[1]], [fields[i].decode("utf-8", "replace") for i in (2, 3)]
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -104,7 +104,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         nan=options.nan or "raise",
         name=path.stem,
     )
-    files = dict.fromkeys(x.path.name for x in (probe, gallery) if x and x.path.suffix == ".xml")
+    sides = filter(None, (probe, gallery))
+    files = dict.fromkeys(side.path.name for side in sides if side.path.suffix == ".xml")
     if files:
         noun = "sigset"
         if len(files) > 1:
@@ -122,7 +123,7 @@ def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
     names = [name.strip().replace("\\", "/").rpartition("/")[2] for name in lists]
     if not all(name.isprintable() and name.lower().endswith(".xml") for name in names):
         return None, None, None
-    gallery, probe = (path.with_name(name) for name in names)
+    gallery, probe = map(path.with_name, names)
     if not (probe.is_file() and gallery.is_file()):
         return None, None, None
     if probe == gallery:
@@ -131,6 +132,7 @@ def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
 
 
 def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
+    """Read a mask, and check its shape and values."""
     cells, *_ = _open(path, b"MB", "a mask (.mask)")
     if cells.shape != shape:
         raise DataError(f"{path}: is {cells.shape}, and the matrix {shape}; expected the same")
@@ -155,7 +157,7 @@ def _write(scores: Scores, path: Path) -> None:
         raise DataError(
             f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
         )
-    first = next(key for key, kind in _KINDS.items() if kind == scores.kind)
+    first = b"D2" if scores.kind == "distance" else b"S2"
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
     with (
@@ -210,7 +212,7 @@ FORMAT = Format(
     expected="a .mtx matrix",
     recognised_by="its first four lines",
     cannot_hold="labels (its mask marks genuine cells), metadata, float64",
-    recognise=lambda found: found.content not in ("npy", "zip", "mat") and is_bee(found.path),
+    recognise=lambda file: file.content not in ("npy", "zip", "mat") and is_bee(file.path),
     read=_read,
     options=("mask", "labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
     written="the matrix, with its mask beside it",

@@ -27,18 +27,17 @@ _SHOWN = 8
 
 def _matrices(folder: Path) -> list[tuple[Path, Path]]:
     """Return the folders of scores in a folder, or itself, each with that of its lists."""
-    found = []
+    matrices = []
     for shipment in shipments(folder):
         sims = shipment / "sims"
+        root = sims
         if folder.absolute().is_relative_to(sims.absolute()):
             root = folder.absolute()
-        else:
-            root = sims
         for place in (root, *sorted(root.rglob("*"))):
             if place.is_dir() and any(x.is_file() for x in place.iterdir()):
                 inside = place.absolute().relative_to(sims.absolute())
-                found.append((place, _lists_of(shipment / "sets", inside)))
-    return found
+                matrices.append((place, _lists_of(shipment / "sets", inside)))
+    return matrices
 
 
 def _lists_of(sets: Path, inside: Path) -> Path:
@@ -54,17 +53,17 @@ def _lists_of(sets: Path, inside: Path) -> Path:
 
 def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
     """Return the names and the subjects of the signatures of a set."""
-    found = [x for name, x in xml_elements(path) if name == "signature"]
+    signatures = [attributes for name, attributes in xml_elements(path) if name == "signature"]
     for key in ("name", "subject_id"):
-        wrong = [i for i, x in enumerate(found, 1) if not x.get(key, "").strip()]
-        if wrong or not found:
+        wrong = [i for i, x in enumerate(signatures, 1) if not x.get(key, "").strip()]
+        if wrong or not signatures:
             raise DataError(
-                f"{path}: {len(wrong)} of {counted(len(found), 'signatures')} have no {key}"
+                f"{path}: {len(wrong)} of {counted(len(signatures), 'signatures')} have no {key}"
                 f"{f', the first is signature {wrong[0]}' if wrong else ''}; expected elements "
                 '<signature name="..." subject_id="...">'
             )
-    names = [x["name"].strip() for x in found]
-    subjects = [x["subject_id"].strip() for x in found]
+    names = [x["name"].strip() for x in signatures]
+    subjects = [x["subject_id"].strip() for x in signatures]
     return names, text_array(subjects, f"{path}: subject_id")
 
 
@@ -82,8 +81,10 @@ def _row(path: Path, columns: int) -> np.ndarray:
     try:
         return np.array(scores, dtype=np.float64)
     except ValueError:
-        number, text = next((i, x) for i, x in enumerate(scores, 3) if not is_number(x))
-        raise DataError(f"{path}: line {number} is {text[:40]!r}; expected a score") from None
+        row = [*map(is_number, scores)].index(False)
+        raise DataError(
+            f"{path}: line {row + 3} is {scores[row][:40]!r}; expected a score"
+        ) from None
 
 
 def _files(folder: Path, users: Sequence[str]) -> list[Path]:
@@ -110,7 +111,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if options.kind not in (None, "similarity", "llr"):
         raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")
     ((folder, sets),) = matrices
-    (users, probes), (enrollees, gallery) = (_signatures(sets / name) for name in _SIDES)
+    users, probes = _signatures(sets / _SIDES[0])
+    enrollees, gallery = _signatures(sets / _SIDES[1])
     values = np.empty((len(users), len(enrollees)))
     for i, file in enumerate(_files(folder, users)):
         values[i] = _row(file, len(enrollees))
@@ -135,7 +137,7 @@ FORMAT = Format(
     looks="a folder of BSSR1",
     expected="a folder of BSSR1",
     recognised_by="a folder in, or above, `sims`",
-    recognise=lambda found: found.content == "a folder",
+    recognise=lambda file: file.content == "a folder",
     read=_read,
     options=("kind", "nan"),
 )

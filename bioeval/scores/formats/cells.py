@@ -47,12 +47,12 @@ class Cells:
             lines = [*_lines(shape, named)]
         if not lines:
             raise DataError(f"{place}: has a header but no rows")
-        columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
+        numbers, rows = zip(*lines, strict=True)
+        columns = [*map(list, zip(*rows, strict=True))]
+        names = []
         if named:
-            names = [folded(x) for x in header]
-        else:
-            names = []
-        return cls(place, header, names, [number for number, _ in lines], columns)
+            names = [*map(folded, header)]
+        return cls(place, header, names, [*numbers], columns)
 
     @property
     def scores(self) -> list[int]:
@@ -67,7 +67,10 @@ class Cells:
     @property
     def species(self) -> int | None:
         """The column of attack instrument species."""
-        return next((self.names.index(x) for x in SPECIES_NAMES if x in self.names), None)
+        for name in SPECIES_NAMES:
+            if name in self.names:
+                return self.names.index(name)
+        return None
 
     @property
     def numbers(self) -> list[int]:
@@ -76,15 +79,15 @@ class Cells:
 
     def values(self, column: int, where_blank: str) -> np.ndarray:
         """Return the scores of a column, NaN in blank cells; `where_blank` says what these mean."""
-        found = np.full(len(self.lines), np.nan)
+        numbers = np.full(len(self.lines), np.nan)
         for i, (line, cell) in enumerate(zip(self.lines, self.columns[column], strict=True)):
             if cell and (not is_number(cell) or overflows(cell)):
                 raise DataError(
                     f"{self.path}: line {line}: the score is {cell!r}; expected a number, or "
                     f"nothing where {where_blank}"
                 )
-            found[i] = float(cell or "nan")
-        return found
+            numbers[i] = float(cell or "nan")
+        return numbers
 
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""

@@ -129,9 +129,8 @@ def is_zarr(path: Path) -> bool:
 
 def shipments(path: Path) -> list[Path]:
     """Return the folders with ``sims`` and ``sets`` of BSSR1 above or below a folder, or it."""
-    places = (*(x.parent for x in (path, *path.absolute().parents) if x.name == "sims"), path)
-    found = [x for x in places if _has_both(x)]
-    return found or [x for x in sorted(path.glob("*/")) if _has_both(x)]
+    above = [folder.parent for folder in (path, *path.absolute().parents) if folder.name == "sims"]
+    return [*filter(_has_both, [*above, path])] or [*filter(_has_both, sorted(path.glob("*/")))]
 
 
 def _has_both(folder: Path) -> bool:
@@ -258,12 +257,12 @@ def decoded_lines(path: Path) -> list[str]:
 
 def read_text(path: Path) -> str:
     """Return a text in UTF-8, decompressed if it is gzip, with line feeds as line ends."""
-    found = content(path)
-    if found == "a gzip file":
+    kind = content(path)
+    if kind == "a gzip file":
         with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
             return decode(read_bounded(path, file=GzipFile(fileobj=packed)), path)
-    if found != "text":
-        raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
+    if kind != "text":
+        raise DataError(f"{path}: is {kind}; expected text, or text compressed by gzip")
     return decode(read_bounded(path), path)
 
 
@@ -325,8 +324,10 @@ def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if getattr(error, "winerror", None) in _IN_USE:
-            ends = (os.path.basename(x) for x in (error.filename, error.filename2) if x)
-            name = next((x for x in ends if not x.endswith(".part")), path.name)
+            name = path.name
+            for file in (error.filename2, error.filename):
+                if file and not os.path.basename(file).endswith(".part"):
+                    name = os.path.basename(file)
             raise FileInUseError(
                 f"{path.with_name(name)}: is in use, by scores that are read from it or by "
                 "another program; close it, or give another name"

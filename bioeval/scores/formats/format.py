@@ -97,9 +97,8 @@ class ReadOptions:
         for name in ("exclude", "average"):
             value = given[name]
             if value is not None:
-                if isinstance(value, str):
-                    words = [value]
-                else:
+                words = [value]
+                if not isinstance(value, str):
                     words = require_list(name, value)
                 given[name] = tuple(require_text(name, word) for word in words)
         for name in (*(x for x in given if x.endswith("_key")), *_PATTERNS):
@@ -182,12 +181,12 @@ class ReadOptions:
 
         A name with the prefix of a side belongs to that side, a plain name to both.
         """
-        prefix, other = ("probe_", "gallery_") if side == "probe" else ("gallery_", "probe_")
-        return {
-            name.removeprefix(prefix): column
-            for name, column in self.meta.items()
-            if not name.startswith(other)
-        }
+        other = "gallery_" if side == "probe" else "probe_"
+        columns = {}
+        for name, column in self.meta.items():
+            if not name.startswith(other):
+                columns[name.removeprefix(f"{side}_")] = column
+        return columns
 
     def from_zero(
         self, lists: np.ndarray, size: int, where: str, guess: bool = False
@@ -217,14 +216,13 @@ class ReadOptions:
 def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
-        found = {}
-    else:
-        found = meta
-    if not isinstance(found, Mapping) or not all(
-        isinstance(x, str) for pair in found.items() for x in pair
-    ):
+        return {}
+    words: list[Any] = [0]
+    if isinstance(meta, Mapping):
+        words = [*meta.keys(), *meta.values()]
+    if not all(isinstance(word, str) for word in words):
         raise DataError(f"{say('meta')} is {meta!r}; expected names and columns, as text")
-    return dict(found)
+    return dict(meta)
 
 
 # Patterns of a part of a template's name, each with an example.
@@ -362,7 +360,7 @@ class Format:
     recognise: Callable[[Found], bool]
     read: Callable[[Path, ReadOptions], Scores]
     options: Sequence[str]
-    first_line: Callable[[Found], bool] = lambda found: False
+    first_line: Callable[[Found], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""
@@ -394,11 +392,10 @@ class Format:
 
     def written_to(self, path: Path) -> Format:
         """Return the format with the way to write that the name of a file chooses."""
-        ways = (way for way in self.otherwise if path.name.endswith(way.endings))
-        way = next(ways, None)
-        if way is None:
-            return self
-        return replace(self, write=way.write, losses=way.losses)
+        for way in self.otherwise:
+            if path.name.endswith(way.endings):
+                return replace(self, write=way.write, losses=way.losses)
+        return self
 
 
 def metadata_losses(scores: Scores) -> list[str]:
@@ -412,13 +409,10 @@ def metadata_losses(scores: Scores) -> list[str]:
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
     """Return the loss that `what`, such as ``"labels"``, becomes text, unless all are text."""
-    kept = (
-        column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
-        for column in columns
-    )
-    if all(kept):
-        return []
-    return [f"{what} become text"]
+    for column in columns:
+        if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:
+            return [f"{what} become text"]
+    return []
 
 
 def is_square(scores: Scores) -> bool:
@@ -426,8 +420,9 @@ def is_square(scores: Scores) -> bool:
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
-    same = all(_equal_columns(rows[name], columns[name]) for name in rows if name in columns)
-    return same and set(rows) == set(columns)
+    return set(rows) == set(columns) and all(
+        _equal_columns(rows[name], columns[name]) for name in rows
+    )
 
 
 def _equal_columns(a: np.ndarray, b: np.ndarray) -> bool:

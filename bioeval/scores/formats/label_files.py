@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,14 @@ class TextTable:
     def find(self, *names: str) -> str | None:
         """Return the first of `names` that is a column, whatever its case."""
         folded = {column.casefold(): column for column in self.columns}
-        return next((folded[name] for name in names if name in folded), None)
+        for name in names:
+            if name in folded:
+                return folded[name]
+        return None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the columns as arrays of text."""
+        return {k: text_array(cells, f"{self.path}: {k}") for k, cells in self.columns.items()}
 
     def at(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
@@ -68,7 +75,7 @@ class Labels:
     path: Path
     label: np.ndarray
     meta: dict[str, np.ndarray]
-    has_header: bool
+    has_header: bool = True
     column: str = ""  # of the labels, where the reader chose it among several
 
     def expect(self, count: int, what: str) -> None:
@@ -92,15 +99,14 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     `LABEL_COLUMNS`, and otherwise gets this name.
     """
     path = existing_file(path, "the CSV file")
-    found = content(path)
-    if found != "text":
-        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(found, found)
+    kind = content(path)
+    if kind != "text":
+        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
         raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
     text = io.StringIO(decode(read_bounded(path), path), newline="")
     first = text.readline()
     text.seek(0)
-    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    reader = csv.reader(text, delimiter=_mark(first) or ",", strict=True)
     columns: dict[str, list[str]] = {}
     lines: list[int] = []
     blank = 0  # the first of the blank lines, of which none may be followed by others
@@ -131,6 +137,14 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     if len(columns) > 1:  # a single column without a header is called so, too
         columns.pop("", None)
     return TextTable(path, columns, lines)
+
+
+def _mark(line: str) -> str | None:
+    """Return the mark between the cells of a line; None without one."""
+    for mark in ",;\t":
+        if mark in line:
+            return mark
+    return None
 
 
 def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:
@@ -169,11 +183,13 @@ def first_numbers(path: Path) -> tuple[int, str | None]:
             line = file.readline(_FIRST_LINE)
     except UnicodeDecodeError:
         return 0, None
-    mark = next((mark for mark in ",;\t" if mark in line), None)
+    mark = _mark(line)
     cells = line.split(mark)
     if len(line) == _FIRST_LINE:
         cells.pop()  # cut off
-    return len(cells) if all(map(is_number, map(str.strip, cells))) else 0, mark
+    if not all(map(is_number, map(str.strip, cells))):
+        return 0, mark
+    return len(cells), mark
 
 
 def matrix_advice(path: Path) -> str:
@@ -210,12 +226,8 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
             f"{table.path}: no column of labels; its columns are "
             f"{', '.join(map(repr, table.columns))}, expected one called {names}"
         )
-    columns = {
-        name: text_array(cells, f"{table.path}: {name}")
-        for name, cells in table.columns.items()
-        if name != key
-    }
-    label = text_array(table.columns[key], f"{table.path}: {key}")
+    columns = table.arrays()
+    label = columns.pop(key)
     chosen = ""
     if len(table.columns) > 1 and key != LABEL_COLUMNS[0]:
         chosen = key
@@ -248,8 +260,13 @@ def write_labels(
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(as_cell, columns))
-        rows = zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True)
-        writer.writerows([as_cell(x) if isinstance(x, str) else x for x in row] for row in rows)
+        cells = [as_cells(np.asarray(values).tolist()) for values in columns.values()]
+        writer.writerows(zip(*cells, strict=True))
+
+
+def as_cells(values: Iterable[Any]) -> list[Any]:
+    """Return the cells of a column, its text as :func:`as_cell` writes it."""
+    return [as_cell(value) if isinstance(value, str) else value for value in values]
 
 
 #: Columns of a CSV file that hold names of images, the first that is there wins.
@@ -316,7 +333,7 @@ def _array_of_labels(path: Path, options: ReadOptions, meta: Mapping[str, str] |
     array = np.array(array)
     if options.names_of is not None:
         return labels_of_names(array, options.names_of, str(path), path)
-    return Labels(path, array, {}, True)
+    return Labels(path, array, {})
 
 
 def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) -> Labels:
@@ -324,8 +341,8 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
     require_choice("names_of", names_of, tuple(PATTERNS))
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
-    found = parse_names(names.tolist(), names_of, where=where)
-    return Labels(path, found.label, dict(found.meta), True)
+    parsed = parse_names(names.tolist(), names_of, where=where)
+    return Labels(path, parsed.label, dict(parsed.meta))
 
 
 def read_names(path: str | Path, names_of: str) -> Labels:
@@ -338,16 +355,16 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     path = existing_file(path, "a list of names")
     if names_of == "label-xml":
         return _read_xml(path)
-    found = content(path)
-    if found != "text":
-        raise DataError(f"{path}: is {found}; expected text with a name on each line")
+    kind = content(path)
+    if kind != "text":
+        raise DataError(f"{path}: is {kind}; expected text with a name on each line")
     others: dict[str, np.ndarray] = {}
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
         names, others = _csv_names(path)
     else:
         names = decoded_lines(path)
     parsed = parse_names(names, names_of, where=str(path))
-    return Labels(path, parsed.label, {**parsed.meta, **others}, True)
+    return Labels(path, parsed.label, {**parsed.meta, **others})
 
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
@@ -362,8 +379,8 @@ def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
             f"{path}: no column of names; its columns are {', '.join(map(repr, columns))}, "
             f"expected one called {', '.join(map(repr, NAME_COLUMNS))}"
         )
-    others = {k: text_array(v, f"{path}: {k}") for k, v in table.columns.items() if k != key}
-    return table.columns[key], others
+    names = table.columns.pop(key)
+    return names, table.arrays()
 
 
 def _renamed(
@@ -394,7 +411,7 @@ def _read_xml(path: Path, count: int | None = None) -> Labels:
     elements = xml_elements(path)
     if elements and elements[0][0] == "biometric-signature-set":
         return _sigset(path, elements, count)
-    items = [found for name, found in elements if name == "Item"]
+    items = [attributes for name, attributes in elements if name == "Item"]
     if not items:
         raise DataError(
             f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
@@ -411,14 +428,16 @@ def _sigset(
     BEE has a row of a matrix for each signature, OpenBR one for each presentation.
     """
     subjects: list[str] = []
-    images: list[tuple[str, dict[str, str]]] = []
-    for name, found in elements[1:]:
+    images: list[dict[str, str]] = []
+    subject_of_images: list[str] = []
+    for name, attributes in elements[1:]:
         if name.endswith("biometric-signature"):
-            subjects.append(found.get("name", "").strip())
+            subjects.append(attributes.get("name", "").strip())
             if not subjects[-1]:
                 raise DataError(f"{path}: signature {len(subjects)} has no name, its subject")
         elif name == "presentation" and subjects:
-            images.append((subjects[-1], found))
+            images.append(attributes)
+            subject_of_images.append(subjects[-1])
     if not subjects:
         raise DataError(f"{path}: holds no <biometric-signature name=...>; expected a sigset")
     if count not in (None, len(subjects), len(images)):
@@ -427,13 +446,15 @@ def _sigset(
             f"{counted(len(images), 'presentations')}; expected {count} of either"
         )
     if count != len(subjects) and count == len(images):
-        subjects = [who for who, _ in images]
+        subjects = subject_of_images
     meta = {}
-    if [who for who, _ in images] == subjects:
-        for key in (key for key in images[0][1] if all(key in found for _, found in images)):
-            column = _PRESENTATION.get(key, key.replace("-", "_"))
-            meta[column] = text_array([found[key] for _, found in images], f"{path}: {key}")
-    return Labels(path, text_array(subjects, f"{path}: name"), meta, True)
+    if subject_of_images == subjects:
+        shared = set(images[0]).intersection(*images)
+        for key in images[0]:
+            if key in shared:
+                column = _PRESENTATION.get(key, key.replace("-", "_"))
+                meta[column] = text_array([image[key] for image in images], f"{path}: {key}")
+    return Labels(path, text_array(subjects, f"{path}: name"), meta)
 
 
 def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
@@ -445,7 +466,9 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
                 f"{path}: item {row + 1} has {', '.join(item) or 'no attributes'}; expected "
                 f"{', '.join(keys)}, as the first"
             )
-    columns = {_ATTRIBUTES.get(key, key): [item[key] for item in items] for key in keys}
+    columns = {}
+    for key in keys:
+        columns[_ATTRIBUTES.get(key, key)] = [item[key] for item in items]
     if "label" not in columns:
         raise DataError(
             f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "
@@ -453,7 +476,7 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
         )
     label = _as_numbers(columns.pop("label"), path)
     meta = {name: _as_numbers(cells, path) for name, cells in columns.items()}
-    return Labels(path, label, meta, True)
+    return Labels(path, label, meta)
 
 
 def _as_numbers(cells: list[str], path: Path) -> np.ndarray:

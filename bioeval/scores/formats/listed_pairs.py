@@ -14,7 +14,14 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import Mask
-from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
+from bioeval.scores.columns import (
+    PIECE,
+    CodedSides,
+    GrowingColumn,
+    places_among,
+    release,
+    united,
+)
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
@@ -44,34 +51,34 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     """
     if layout.templates is None or not layout.names_templates:
         return None
-    a, b = (table.text[i] for i in layout.templates)
+    first, second = layout.templates
+    a, b = table.text[first], table.text[second]
     if a.given_up or b.given_up:
         return None
-    roles = layout.probe == 1 and (layout.header or layout.subjects is not None)
-    if roles:
-        shared = [name for name in b.values if name in set(a.values)]
-    else:
-        shared = []
-    one_set = not (shared and all(name.isdigit() for name in shared))
+    shared: set[str] = set()
+    if layout.probe == 1 and (layout.header or layout.subjects is not None):
+        shared = set(a.values).intersection(b.values)
+    one_set = not shared or not all(map(str.isdigit, shared))
     if subjects is None:
         return both_sides(a, b, one_set)
-    owners = [_subjects_of_names(*side) for side in zip((a, b), subjects, strict=True)]
-    if any(whose is None and len(x.values) == 1 for x, whose in zip((a, b), owners, strict=True)):
-        return None
-    apart = _of_two_subjects((a, b), subjects, owners)
-    if apart and (layout.numbers_sides or None in owners):
-        a, b = (_within(*side) for side in zip((a, b), subjects, strict=True))
+    whose_a, whose_b = _subject_of_name(a, subjects[0]), _subject_of_name(b, subjects[1])
+    for names, whose in ((a, whose_a), (b, whose_b)):
+        if whose is None and len(names.values) == 1:
+            return None
+    if whose_a is None or whose_b is None:
+        apart = within = True
+    else:
+        apart = _differ(whose_a, whose_b)
+        within = apart and layout.numbers_sides
+    if within:
+        a, b = _within(a, subjects[0]), _within(b, subjects[1])
         return both_sides(a, b, layout.numbers_sides)
     return both_sides(a, b, one_set and not apart)
 
 
-def _of_two_subjects(names: Two, subjects: Two, owners: list[list[str] | None]) -> bool:
-    """Whether a name belongs to two subjects, on one side or on both."""
-    mine, theirs = owners
-    if mine is None or theirs is None:
-        return True
-    whose = dict(zip(names[0].values, mine, strict=True))
-    return any(whose.get(x, who) != who for x, who in zip(names[1].values, theirs, strict=True))
+def _differ(whose: dict[str, str], other: dict[str, str]) -> bool:
+    """Whether a name is of one subject on one side, and of another on the other."""
+    return any(whose[name] != other[name] for name in whose.keys() & other.keys())
 
 
 def templates_of_two(
@@ -93,17 +100,14 @@ def templates_of_two(
 
 def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides:
     """Return two columns under one numbering; in two sets, names of side b are marked."""
-    values = [*a.values]
     if one_set:
-        number = {value: i for i, value in enumerate(values)}
-        other = np.array([number.setdefault(x, len(number)) for x in b.values], dtype=np.int32)
-        values = [*number]
+        values, other = united(a.values, b.values)
     else:
-        other = np.arange(len(values), len(values) + len(b.values), dtype=np.int32)
-        values += [f"{name} (b)" for name in b.values]
+        values = [*a.values, *(f"{name} (b)" for name in b.values)]
+        other = np.arange(len(a.values), len(values))
     codes = GrowingColumn(np.int32)
     for low in range(0, len(b.codes), PIECE):
-        codes.append(other[b.codes[low : low + PIECE]])
+        codes.append(other[b.codes[low : low + PIECE]].astype(np.int32))
     release(a.codes, b.codes)
     return CodedSides(values, a.codes, codes.array())
 
@@ -120,7 +124,7 @@ def are_subjects(names: CodedSides, genuine: np.ndarray) -> bool:
     return equal > 0
 
 
-def _subjects_of_names(names: TextColumn, who: TextColumn) -> list[str] | None:
+def _subject_of_name(names: TextColumn, who: TextColumn) -> dict[str, str] | None:
     """Return the subject of each name; None where a name belongs to several."""
     whose = np.zeros(len(names.values), dtype=np.int32)
     pieces = [slice(low, low + PIECE) for low in range(0, len(who.codes), PIECE)]
@@ -129,20 +133,22 @@ def _subjects_of_names(names: TextColumn, who: TextColumn) -> list[str] | None:
     for some in pieces:
         if (whose[names.codes[some]] != who.codes[some]).any():
             return None
-    return [who.values[code] for code in whose]
+    return {name: who.values[code] for name, code in zip(names.values, whose, strict=True)}
 
 
 def _within(names: TextColumn, who: TextColumn) -> TextColumn:
     """Return names made unique by their subjects."""
-    found = TextColumn()
+    unique = TextColumn()
     for low in range(0, len(who.codes), PIECE):
         some = slice(low, low + PIECE)
         key = who.codes[some].astype(np.int64) * len(names.values) + names.codes[some]
         distinct, codes = np.unique(key, return_inverse=True)
-        of, name = np.divmod(distinct, len(names.values))
-        words = (f"{names.values[i]!r} of {who.values[j]!r}" for i, j in zip(name, of, strict=True))
-        found.append_codes(codes.reshape(-1), words)
-    return found
+        words = []
+        for code in distinct.tolist():
+            subject, name = divmod(code, len(names.values))
+            words.append(f"{names.values[name]!r} of {who.values[subject]!r}")
+        unique.append_codes(codes.reshape(-1), words)
+    return unique
 
 
 # Proportion of pairs listed in one order only from which a matrix is taken for half of one.
@@ -162,17 +168,17 @@ def as_matrix(
     path: Path,
     values: np.ndarray,
     genuine: np.ndarray | None,
-    sides: Sequence[Side],
+    probe: Side,
+    gallery: Side,
     options: ReadOptions,
     **how: Any,
 ) -> Scores:
     """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
-    `sides` are the probes and the gallery; where they share a name, both are one set of templates.
-    The truth is that of the subjects, else `genuine`. Where the options say that pairs are
-    unordered, a comparison that is not listed has the score of the other order.
+    Where probes and gallery share a name, both are one set of templates. The truth is that of the
+    subjects, else `genuine`. Where the options say that pairs are unordered, a comparison that is
+    not listed has the score of the other order.
     """
-    probe, gallery = sides
     shared = len(set(probe.names).intersection(gallery.names))
     square = shared > 0
     if square:
@@ -186,10 +192,9 @@ def as_matrix(
     matrix = np.zeros(shape)
     mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
     cells = (probe.codes, gallery.codes)
+    truth = genuine
     if probe.subjects is not None and gallery.subjects is not None:
         truth = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
-    else:
-        truth = genuine
     if truth is None:
         raise DataError(f"{path}: does not mark genuine pairs")
     matrix[cells] = values
@@ -222,14 +227,13 @@ def as_matrix(
                 "multi-template attempts miss the other order; `unordered` takes each score for "
                 "both orders"
             )
-    holes = matrix.size - written - (shape[0] if square else 0)
+    holes = matrix.size - written
+    if square:
+        holes -= shape[0]
     if holes:
         notes.append(f"{holes:,} of {matrix.size:,} comparisons are not listed, and excluded")
     labels: dict[str, Any] = {}
-    meta = [{"template": np.array(side.names, dtype=object)} for side in (probe, gallery)]
-    if options.session_from is not None:
-        for columns, side in zip(meta, (probe, gallery), strict=True):
-            columns["session"] = sessions_of(path, side.names, options)
+    probe_meta, gallery_meta = _metadata(path, probe, options), _metadata(path, gallery, options)
     if probe.subjects is not None and gallery.subjects is not None:
         labels["probe_labels"] = probe.subjects
         if not square:
@@ -238,21 +242,27 @@ def as_matrix(
         matrix,
         **labels,
         mask=mask if holes or not labels else None,
-        probe_meta=meta[0],
-        gallery_meta=None if square and labels else meta[1],
+        probe_meta=probe_meta,
+        gallery_meta=None if square and labels else gallery_meta,
         **how,
     )
     scores._remarks = tuple(notes)
     return scores
 
 
+def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndarray]:
+    columns = {"template": np.array(side.names, dtype=object)}
+    if options.session_from is not None:
+        columns["session"] = sessions_of(path, side.names, options)
+    return columns
+
+
 def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
     """Return both sides as the same templates."""
-    number = {name: i for i, name in enumerate(probe.names)}
-    other = np.array([number.setdefault(name, len(number)) for name in gallery.names])
+    names, other = united(probe.names, gallery.names)
     subjects = None
     if probe.subjects is not None and gallery.subjects is not None:
-        subjects = np.empty(len(number), dtype=object)
+        subjects = np.empty(len(names), dtype=object)
         subjects[other] = gallery.subjects
         two = subjects[: len(probe.names)] != probe.subjects
         shared = np.isin(np.arange(len(probe.names)), other)
@@ -262,7 +272,6 @@ def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
                 f"and of {subjects[i]!r} on the other"
             )
         subjects[: len(probe.names)] = probe.subjects
-    names = list(number)
     return Side(probe.codes, names, subjects), Side(other[gallery.codes], names, subjects)
 
 
@@ -277,9 +286,14 @@ class _Pairs:
     layout: PairLayout
     rows: np.ndarray | None
     genuine: np.ndarray
-    subjects: tuple[TextColumn, TextColumn] | None
+    subjects: Two | None
     notes: list[str] = field(default_factory=list)
     reading: tuple[str, ...] = ()
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The scores of the rows that are kept."""
+        return self.kept(self.table.numbers[self.layout.score or 0])
 
     def kept(self, column: np.ndarray) -> np.ndarray:
         """Return a column of the rows that are kept."""
@@ -297,8 +311,10 @@ class _Pairs:
 
     def where(self, numbers: Sequence[int]) -> str:
         """Name the lines of some pairs."""
-        rows = [int(i if self.rows is None else self.rows[i]) for i in numbers]
-        return places(self.table.noun, self.table.lines(rows))
+        rows = np.asarray(numbers, dtype=np.int64)
+        if self.rows is not None:
+            rows = self.rows[rows]
+        return places(self.table.noun, self.table.lines(rows.tolist()))
 
 
 def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
@@ -332,7 +348,7 @@ def pairs_of_columns(
     if options.pairs is not None:
         return _in_order(table, layout, options, how["kind"])
     pairs = _known(table, layout, options)
-    values = pairs.kept(table.numbers[layout.score or 0])
+    values = pairs.scores
     who = None
     if pairs.subjects is not None:
         who = _kept_sides(pairs, both_sides(*pairs.subjects))
@@ -352,15 +368,13 @@ def pairs_of_columns(
     keep, notes = listed._examined(_rules(options), pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
+    scores: Scores = listed
     if options.as_ == "matrix":
         if keep is not None:
             pairs = pairs.taking(keep)
-        scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), options, how)
-    else:
-        if keep is None:
-            scores = listed
-        else:
-            scores = listed._taking(keep)
+        scores = _matrix(pairs, options, how)
+    elif keep is not None:
+        scores = listed._taking(keep)
     scores._remarks += tuple(notes)
     scores._reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
@@ -375,9 +389,10 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
         if getattr(options, option) is not None:
             raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
     known = ""
+    if layout.genuine is not None:
+        known = "marks genuine pairs"
     if layout.templates or layout.subjects:
         known = "names its templates"
-    known = known or ("marks genuine pairs" if layout.genuine is not None else "")
     if known:
         raise DataError(
             f"{table.path}: {known}; {say('pairs')} needs one score per line, in the order of its "
@@ -403,12 +418,16 @@ def _rules(options: ReadOptions) -> ListRules:
 
 def _templates(pairs: _Pairs) -> CodedSides | None:
     """Return the templates of both sides of each pair, if the list names them."""
-    layout, own = pairs.layout, pairs.subjects if pairs.layout.subjects is not None else None
-    names = templates_of(pairs.table, layout, own)
+    layout = pairs.layout
+    listed = None
+    if layout.subjects is not None:
+        listed = pairs.subjects
+    names = templates_of(pairs.table, layout, listed)
     if names is None:
-        if layout.names_templates and any(
-            pairs.table.text[i].given_up for i in layout.templates or ()
-        ):
+        columns = []
+        if layout.names_templates:
+            columns = [pairs.table.text[i] for i in layout.templates or ()]
+        if any(column.given_up for column in columns):
             pairs.notes.append(
                 f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
                 "comparisons of a template with itself were not looked for"
@@ -441,8 +460,8 @@ def _attacks(pairs: _Pairs) -> np.ndarray | None:
     if column is not None:
         cells = pairs.table.text[column]
         named = ["" if no_species(word) else word for word in cells.values]
-        own = np.array(named, dtype=object)[cells.codes]
-        species = np.where(own == "", species, own)
+        filled = np.array(named, dtype=object)[cells.codes]
+        species = np.where(filled == "", species, filled)
     if (species != "").any():
         return pairs.kept(species.astype(str))
     return None
@@ -450,13 +469,15 @@ def _attacks(pairs: _Pairs) -> np.ndarray | None:
 
 def _classes(pairs: _Pairs) -> TextColumn | None:
     """Return the words of the class of each pair, if the list has them."""
-    return pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
+    if pairs.layout.genuine is None:
+        return None
+    return pairs.table.text.get(pairs.layout.genuine)
 
 
 def _has_classes(pairs: _Pairs) -> bool:
     """Whether no class is that of attacks: an attack is on the subject that it claims."""
     words = _classes(pairs)
-    return words is None or not any(is_attack(word) for word in words.values)
+    return words is None or not any(map(is_attack, words.values))
 
 
 def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
@@ -469,8 +490,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
     subjects, reading = _subjects(table, layout, options)
     if joined is not None:
-        rows, genuine, notes = joined
-        return _Pairs(table, layout, rows, genuine, subjects, notes, reading)
+        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading)
     if genuine is None:
         if subjects is None:
             both = _all_names(table, layout)
@@ -487,6 +507,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
+    """Return the classes of a table's pairs from the list of trials."""
     path = table.path
     if layout.templates is None:
         raise DataError(f"{path}: has no names of templates; {say('trials')} needs them")
@@ -504,13 +525,13 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
 
 def _subjects(
     table: Columns, layout: PairLayout, options: ReadOptions
-) -> tuple[tuple[TextColumn, TextColumn] | None, tuple[str, ...]]:
+) -> tuple[Two | None, tuple[str, ...]]:
     """Return the subjects of both sides, from columns, parts of names or a file, and a note."""
     if options.subject_from is None and options.labels is None:
         if layout.subjects is None:
             return None, ()
-        a, b = (table.text[i] for i in layout.subjects)
-        return (a, b), ()
+        first, second = layout.subjects
+        return (table.text[first], table.text[second]), ()
     for option in ("subject_from", "labels"):
         if getattr(options, option) is None:
             continue
@@ -521,16 +542,18 @@ def _subjects(
             raise DataError(
                 f"{table.path}: names the subjects of both sides; leave out {say(option)}"
             )
+    first, second = layout.templates or (0, 0)
     if options.subject_from is None:
         whose = read_media(options.labels or Path()).subject_of()
-        a, b = (_looked_up(table, layout, i, whose, options) for i in layout.templates or ())
+        a = _looked_up(table, layout, first, whose, options)
+        b = _looked_up(table, layout, second, whose, options)
         return (a, b), ()
-    a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates or ())
-    names = table.text[(layout.templates or (0,))[0]]
-    shown = dict(
-        (names.values[names.codes[row]], a.values[a.codes[row]])
-        for row in range(min(EXAMPLES, len(a.codes)))
-    )
+    a = _named_subjects(table, layout, first, options.subject_from)
+    b = _named_subjects(table, layout, second, options.subject_from)
+    names = table.text[first]
+    shown = {}
+    for name, subject in zip(names.codes[:EXAMPLES], a.codes[:EXAMPLES], strict=True):
+        shown[names.values[name]] = a.values[subject]
     return (a, b), (named_by(shown),)
 
 
@@ -542,6 +565,7 @@ def named_by(shown: dict[str, str]) -> str:
 def _looked_up(
     table: Columns, layout: PairLayout, number: int, whose: dict[str, str], options: ReadOptions
 ) -> TextColumn:
+    """Return the subjects of a column of templates from a list of templates."""
     column = table.text[number]
     missing = [i for i, name in enumerate(column.values) if name not in whose]
     if missing:
@@ -564,23 +588,27 @@ def subject_in(name: str, pattern: str) -> str | None:
 def sessions_of(path: Path, names: Sequence[str], options: ReadOptions) -> np.ndarray:
     """Return the sessions of templates, from their names."""
     pattern = options.session_from or ""
-    found = [subject_in(name, pattern) for name in names]
-    if None in found:
+    sessions = [subject_in(name, pattern) for name in names]
+    if None in sessions:
         raise DataError(
             f"{path}: {say('session_from', pattern)} does not match the template "
-            f"{names[found.index(None)]!r}, as {found.count(None):,} of {len(names):,} do not; "
+            f"{names[sessions.index(None)]!r}, as {sessions.count(None):,} of "
+            f"{len(names):,} do not; "
             "expected a regular expression with one group, the session"
         )
-    return np.array(found, dtype=object)
+    return np.array(sessions, dtype=object)
 
 
 def _all_names(table: Columns, layout: PairLayout) -> list[str]:
     """Return the names of the templates of both sides, each once."""
-    both = (table.text[i].values for i in layout.templates or ())
-    return [*dict.fromkeys(name for names in both for name in names)]
+    names: dict[str, None] = {}
+    for i in layout.templates or ():
+        names |= dict.fromkeys(table.text[i].values)
+    return [*names]
 
 
 def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
+    """Return the subjects of a column of templates from parts of their names."""
     column = table.text[number]
     subjects = []
     for code, name in enumerate(column.values):
@@ -598,8 +626,7 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
     """Return which rows have the same word in both columns."""
-    number = {value: i for i, value in enumerate(a.values)}
-    other = np.array([number.get(value, -1) for value in b.values])
+    other = places_among(a.values, b.values)
     same = np.empty(len(a.codes), dtype=bool)
     for low in range(0, len(same), PIECE):
         rows = slice(low, low + PIECE)
@@ -611,7 +638,7 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
 # ------------------------------------------------------------------------- a matrix
 
 
-def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[str, Any]) -> Scores:
+def _matrix(pairs: _Pairs, options: ReadOptions, how: dict[str, Any]) -> Scores:
     """Return the pairs as a matrix of the probes against the gallery."""
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:
@@ -631,7 +658,8 @@ def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[s
         sides.append(Side(pairs.kept(column.codes), names or column.values, who))
     if layout.probe:
         sides.reverse()
-    return as_matrix(table.path, values, pairs.genuine, sides, options, **how)
+    probe, gallery = sides
+    return as_matrix(table.path, pairs.scores, pairs.genuine, probe, gallery, options, **how)
 
 
 def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:

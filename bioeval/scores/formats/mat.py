@@ -164,10 +164,10 @@ def _scan(path: Path) -> Iterator[Variable]:
                 (kind,) = struct.unpack(f"{order}I", part[:4])
                 part = part[8:]
             if kind == _MATRIX and size:
-                found = _describe(part, order, start, size, compressed)
-                _require_values(found)
-                if found.name:  # what has none belongs to the objects of another variable
-                    yield found
+                variable = _describe(part, order, start, size, compressed)
+                _require_values(variable)
+                if variable.name:  # what has none belongs to the objects of another variable
+                    yield variable
             elif kind not in _STORED and kind not in _TEXT and kind != _MATRIX:
                 raise _DamagedError(f"an element of unknown type {kind} at byte {at}")
             at += 8 + size
@@ -239,13 +239,13 @@ def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
         raise _DamagedError(f"{len(values)} values; its shape {variable.shape} needs {count}")
     dtype = np.dtype(bool if variable.is_logical else NUMERIC[variable.kind])
     with np.errstate(invalid="ignore", over="ignore"):
-        found = values.astype(dtype)
-    lost = found != values
+        converted = values.astype(dtype)
+    lost = converted != values
     if dtype.kind == "f":
         lost &= values == values  # a NaN stays one
     if dtype.kind != "b" and lost.any():
         raise _DamagedError(f"numbers that {dtype} cannot hold")
-    return found.reshape(variable.shape, order="F")
+    return converted.reshape(variable.shape, order="F")
 
 
 def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.ndarray:
@@ -338,7 +338,7 @@ class _Mat5:
     def __init__(self, path: Path):
         self.path = path
         self.variables = variables(path)
-        self.headers = {name: _header(found) for name, found in self.variables.items()}
+        self.headers = {name: _header(variable) for name, variable in self.variables.items()}
 
     def read(self, key: str) -> np.ndarray:
         return read(self.path, self.variables[key])
@@ -381,10 +381,9 @@ class Mat73:
         import h5py
 
         for name in file[group] if group else file:
+            place = name
             if group:
                 place = f"{group}/{name}"
-            else:
-                place = name
             if name.startswith("#"):  # what cells and objects refer to
                 continue
             item: Any = file[place] if _within(file, place) else None
@@ -506,20 +505,20 @@ def _text(shape: tuple[int, ...]) -> Header:
 
 def _class_of(item: Any) -> str:
     """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
-    found = item.attrs.get("MATLAB_class", b"")
-    if isinstance(found, bytes):
-        return found.decode("ascii", "replace")
-    return str(found)
+    name = item.attrs.get("MATLAB_class", b"")
+    if isinstance(name, bytes):
+        return name.decode("ascii", "replace")
+    return str(name)
 
 
-def _recognise(found: Found) -> bool:
-    if found.suffix == ".mat" and found.content == "an unknown binary file":
+def _recognise(file: Found) -> bool:
+    if file.suffix == ".mat" and file.content == "an unknown binary file":
         raise DataError(
-            f"{found.path}: is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not "
+            f"{file.path}: is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not "
             "read); write it with save -v7"
         )
     # HDF5 named .mat is a 7.3 file of another program than MATLAB.
-    return found.content == "mat" or found.content == HDF5 and found.suffix == ".mat"
+    return file.content == "mat" or file.content == HDF5 and file.suffix == ".mat"
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

@@ -95,10 +95,13 @@ DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
 
 def _both_sides(*queries: str) -> tuple[tuple[str, str], ...]:
     """Return names of arrays of queries, each with that of the gallery."""
-    return tuple(
-        (x, x.replace("query", "gallery") if x.startswith("query") else f"g{x[1:]}")
-        for x in queries
-    )
+    pairs = []
+    for query in queries:
+        gallery = f"g{query[1:]}"
+        if query.startswith("query"):
+            gallery = query.replace("query", "gallery")
+        pairs.append((query, gallery))
+    return tuple(pairs)
 
 
 #: Names of (query, gallery) arrays, the first pair that is there is meant.
@@ -123,7 +126,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """
     given = options.given()
     chosen = [k for k in ("scores_key", "embeddings_key", "indices_key", "pairs_key") if k in given]
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     if not chosen:
         named = {name for name in given if name.endswith("_key")}
         if named - _SIDES or any(name in file for name in _OWN):
@@ -138,41 +141,41 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
                 f"{say('gallery_embeddings_key', features[1])}"
             )
         if features:
-            found = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
+            keys = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
         elif distances:
-            found = {"scores_key": distances}
+            keys = {"scores_key": distances}
         else:
             return options
     elif any(name in file for name in _OWN_LABELS) or not _fits(file, chosen, options):
         return options
-    return _with_sides(file, options, given, found)
+    return _with_sides(file, options, given, keys)
 
 
 def _with_sides(
-    file: Arrays, options: ReadOptions, given: dict[str, object], found: dict[str, Any]
+    file: Arrays, options: ReadOptions, given: dict[str, object], keys: dict[str, Any]
 ) -> ReadOptions:
     """Add the arrays of labels and cameras of both sides."""
     if "labels" in given or "labels_key" in given:
-        return replace(options, **found)
+        return replace(options, **keys)
     labels = _first_pair(file, REID_LABELS)
     for i, side in enumerate(("probe_labels", "gallery_labels")):
         if side in given or f"{side}_key" in given:
             continue
-        if labels is None and found:
+        if labels is None and keys:
             raise DataError(
-                f"{file.path}: has {' and '.join(found.values())} and no labels; expected "
+                f"{file.path}: has {' and '.join(keys.values())} and no labels; expected "
                 f"{' and '.join(REID_LABELS[0])}, or CSV files as {say('probe_labels')} and "
                 f"{say('gallery_labels')}. It holds: {file.listing()}"
             )
         if labels is not None:
-            found[f"{side}_key"] = labels[i]
+            keys[f"{side}_key"] = labels[i]
     meta = dict(options.meta)
     if "camera" not in meta:
         for i, side in enumerate(("probe", "gallery")):
-            key = next((names[i] for names in REID_CAMERAS if names[i] in file), None)
-            if key is not None:
-                meta.setdefault(f"{side}_camera", key)
-    return replace(options, meta=meta, **found)
+            cameras = [names[i] for names in REID_CAMERAS if names[i] in file]
+            if cameras:
+                meta.setdefault(f"{side}_camera", cameras[0])
+    return replace(options, meta=meta, **keys)
 
 
 def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
@@ -192,7 +195,10 @@ def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
 
 
 def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
-    return next((pair for pair in names if pair[0] in file and pair[1] in file), None)
+    for pair in names:
+        if pair[0] in file and pair[1] in file:
+            return pair
+    return None
 
 
 # Names of arrays that say that their scores are distances.
@@ -234,12 +240,13 @@ class NamedArrays:
             self.file.require(option, wanted)
             self.used.add(wanted)
             return wanted
-        found = next((name for name in native if name in self.file), None)
-        if found is not None:
-            if found in self.file.elsewhere:
-                self.file.read(found)  # raises, with the reason
-            self.used.add(found)
-        return found
+        for name in native:
+            if name in self.file:
+                if name in self.file.elsewhere:
+                    self.file.read(name)  # raises, with the reason
+                self.used.add(name)
+                return name
+        return None
 
     def refuse(self, what: str, *names: str) -> None:
         """Raise if one of these options is given; they have no meaning for `what`."""
@@ -253,11 +260,12 @@ class NamedArrays:
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
-        if side == "gallery_labels":
-            names = [side]
-        else:
-            names = [side, "labels"]
-        given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
+        names = [side]
+        if side != "gallery_labels":
+            names.append("labels")
+        given = []
+        for name in names:
+            given += [option for option in (name, f"{name}_key") if getattr(options, option)]
         if len(given) > 1:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
         if given and not given[0].endswith("_key"):
@@ -284,7 +292,7 @@ class NamedArrays:
         if options.names_of is not None:
             where = f"{self.file.path}: {key!r}"
             return labels_of_names(array, options.names_of, where, self.file.path)
-        return Labels(self.file.path, array, {}, True)
+        return Labels(self.file.path, array, {})
 
     def metadata(
         self, sides: Sides, plain: bool = False
@@ -298,13 +306,11 @@ class NamedArrays:
             {} if sides.gallery is None else dict(sides.gallery.meta),
         )
         foreign = self.options.names_arrays
-        columns = {
-            key: header
-            for key, header in self.file.headers.items()
-            if key not in RESERVED | self.used
-            and len(header.shape) == 1
-            and (plain or key.startswith(_PREFIXES))
-        }
+        columns = {}
+        for key, header in self.file.headers.items():
+            named = plain or key.startswith(_PREFIXES)
+            if named and len(header.shape) == 1 and key not in RESERVED | self.used:
+                columns[key] = header
         if len(columns) > MOST_COLUMNS:
             raise DataError(
                 f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
@@ -314,7 +320,9 @@ class NamedArrays:
             if key.startswith(_PREFIXES):
                 self.file.read(key)  # raises, with the reason
         for key, header in columns.items():
-            side = next((i for i in (0, 1) if key.startswith(_PREFIXES[i])), None)
+            side = None
+            if key.startswith(_PREFIXES):
+                side = _PREFIXES.index(f"{key.partition('_')[0]}_")
             count = sides.count(side or 0)
             fits = header.shape == (count,) and not (side == 1 and sides.square)
             if side is None:

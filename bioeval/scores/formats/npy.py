@@ -81,29 +81,31 @@ def matrix_labels(
             missing = "gallery_labels"
         raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
     if not (square or probe):
-        both = sibling(path, f"{'labels'}.csv")
-        one = sibling(path, f"{'probe'}.csv")
-        other = sibling(path, f"{'gallery'}.csv")
-        found = [x for x in (both, one, other) if x.exists()]
+        both = sibling(path, "labels.csv")
+        one = sibling(path, "probe.csv")
+        other = sibling(path, "gallery.csv")
+        present = [x for x in (both, one, other) if x.exists()]
         if said:
-            found = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
-        if both in found and len(found) > 1:
+            present = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
+        if both in present and len(present) > 1:
             raise DataError(
-                f"{path}: there are {' and '.join(x.name for x in found)}; choose by "
+                f"{path}: there are {' and '.join(x.name for x in present)}; choose by "
                 f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
             )
-        if found == [both]:
+        if present == [both]:
             square = both
-        elif found == [one, other]:
+        elif present == [one, other]:
             probe, gallery = one, other
-        elif said and not found:
+        elif said and not present:
             return None, None
         else:
+            only = ""
+            if present:
+                only = f" (only {present[0].name} is there)"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {one.name} and {other.name}"
-                f"{f' (only {found[0].name} is there)' if found else ''}, or CSV files given by "
-                f"{say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
+                f"{both.name} beside it, or {one.name} and {other.name}{only}, or CSV files given "
+                f"by {say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
             )
     if square:
         if m != n:
@@ -169,8 +171,8 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
 
 def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
     """Return listed pairs of a matrix whose rows and columns follow the names in `labels`."""
-    listed = read_media(options.labels or Path())
-    count = len(listed.templates)
+    media = read_media(options.labels or Path())
+    count = len(media.templates)
     if values.shape != (count, count):
         features = ""
         if values.shape[0] != values.shape[1]:
@@ -180,19 +182,19 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
             "templates; expected a row and a column for each, in the order in which they are first "
             f"named{features}"
         )
-    pairs = read_template_pairs(listed, options)
-    who = listed.subjects()
+    pairs = read_template_pairs(media, options)
+    who = media.subjects()
     kind, notes = options.kind_of()
     how: dict[str, Any] = {"kind": kind, "nan": options.nan or "raise"}
     if who is None:
         _refuse_itself(pairs.a, pairs.b, options)
         values = values[pairs.a, pairs.b]
-        found = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
+        listed = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
-        found = scores.at_pairs(pairs.a, pairs.b, pairs.same)
-    found._reading = notes
-    return found
+        listed = scores.at_pairs(pairs.a, pairs.b, pairs.same)
+    listed._reading = notes
+    return listed
 
 
 def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
@@ -207,10 +209,10 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
             f"images with their templates and media as {say('labels')}"
         )
     features = as_embeddings(values, str(path))
-    listed = read_media(options.labels)
+    media = read_media(options.labels)
     names = options.average or ()
-    _expect_rows(path, len(features), listed, names)
-    pairs = read_template_pairs(listed, options)
+    _expect_rows(path, len(features), media, names)
+    pairs = read_template_pairs(media, options)
     _refuse_itself(pairs.a, pairs.b, options)
     if names:
         if names[0] != "template":
@@ -218,9 +220,9 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
                 f"{say('average', names[0])}: the pairs are of templates; expected 'template' "
                 "first, as in template,media"
             )
-        features, _ = average_embeddings(features, listed.columns, names, "template")
+        features, _ = average_embeddings(features, media.columns, names, "template")
     metric = options.metric or "cosine"
-    who = listed.subjects()
+    who = media.subjects()
     subjects = None
     if who is not None:
         owner = np.array(who, dtype=object)
@@ -228,18 +230,18 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     genuine = pairs.same
     if genuine is None and subjects is not None:
         genuine = subjects[:, 0] == subjects[:, 1]
-    found = Scores.from_pairs(
+    listed = Scores.from_pairs(
         EmbeddingSource(features, features, metric).pairs(pairs.a, pairs.b),
         genuine,
         nan=options.nan or "raise",
         subjects=subjects,
         name=path.stem,
     )
-    found.pair_ids = np.column_stack([pairs.a, pairs.b])
-    found._origin = describe_metric(metric, features)
+    listed.pair_ids = np.column_stack([pairs.a, pairs.b])
+    listed._origin = describe_metric(metric, features)
     if names:
-        found._origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
-    return found
+        listed._origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
+    return listed
 
 
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
@@ -488,15 +490,13 @@ def _write(scores: Scores, path: Path) -> None:
 
 def _losses(scores: Scores) -> list[str]:
     if are_pairs(scores):
-        if scores.pair_subjects is None:
-            columns = []
-        else:
+        columns = []
+        if scores.pair_subjects is not None:
             columns = [scores.pair_subjects]
     else:
+        columns = []
         if scores._labelled:
             columns = [scores.probe_labels, scores.gallery_labels]
-        else:
-            columns = []
         columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
     return text_losses(columns, "labels and metadata")
 
@@ -509,7 +509,7 @@ FORMAT = Format(
     expected="a .npy file",
     recognised_by="its first bytes",
     cannot_hold="lists; labels and metadata become text; templates of a selection on both sides",
-    recognise=lambda found: found.content == "npy",
+    recognise=lambda file: file.content == "npy",
     read=_read,
     options=tuple(
         dict.fromkeys(

@@ -7,6 +7,7 @@ same.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,13 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
-    found = _read_named(named)
-    named.mark(found)
-    return found
+    scores = _read_named(named)
+    named.mark(scores)
+    return scores
 
 
 def _read_named(named: NamedArrays) -> Scores:
+    """Read the scores in named arrays: lists, embeddings, pairs or a matrix."""
     file, options = named.file, named.options
     keyed = options.scores_key or options.embeddings_key
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
@@ -143,9 +145,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         scores.gallery_ids = named.ids("gallery_ids", n)
     if not named.options.lists_pairs:
         return scores
-    found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
-    pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
-    return _attempts(pairs, found, sides, named)
+    evaluated = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
+    pairs = scores.at_pairs(evaluated.a, evaluated.b, evaluated.same, evaluated.fold)
+    return _attempts(pairs, evaluated, sides, named)
 
 
 # ---------------------------------------------------------------- top-K lists
@@ -222,21 +224,24 @@ _CLASSES = (
 
 def _two_vectors(file: Arrays) -> tuple[str, str] | None:
     """Return the names of the arrays of genuine and of impostor scores, if a file has them."""
-    vectors = {
-        re.sub("scores?|[_ -]", "", name.casefold()): name
-        for name, header in file.headers.items()
-        if header.dtype.kind in "iuf" and prod(header.shape) == max(header.shape, default=0) > 0
-    }
-    found = (pair for pair in _CLASSES if pair[0] in vectors and pair[1] in vectors)
-    return next(((vectors[one], vectors[other]) for one, other in found), None)
+    vectors = {}
+    for name, header in file.headers.items():
+        if header.dtype.kind in "iuf" and prod(header.shape) == max(header.shape, default=0) > 0:
+            vectors[re.sub("scores?|[_ -]", "", name.casefold())] = name
+    for one, other in _CLASSES:
+        if one in vectors and other in vectors:
+            return vectors[one], vectors[other]
+    return None
 
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
+    """Read genuine and impostor scores from two arrays."""
     named.refuse("genuine and impostor scores", "genuine_key", "keep", "unordered", *_OF_TEMPLATES)
-    values = [named.file.read(key).reshape(-1) for key in (genuine, impostor)]
+    mated = named.file.read(genuine).reshape(-1)
+    nonmated = named.file.read(impostor).reshape(-1)
     pairs = Scores.from_pairs(
-        np.concatenate(values),
-        np.repeat([True, False], [*map(len, values)]),
+        np.concatenate([mated, nonmated]),
+        np.repeat([True, False], [len(mated), len(nonmated)]),
         kind=named.kind(genuine, KINDS),
         nan=named.nan,
         name=named.file.path.stem,
@@ -250,7 +255,10 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     file = named.file
     genuine = named.key("genuine_key", "genuine")
     in_order = genuine is None and named.options.pairs is not None
-    named.refuse("a list of pairs", *(x for x in _OF_TEMPLATES if x != "pairs" or not in_order))
+    refused = [*_OF_TEMPLATES]
+    if in_order:
+        refused.remove("pairs")
+    named.refuse("a list of pairs", *refused)
     if in_order:
         pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
         pairs._reading = (*pairs._reading, *named.notes)
@@ -303,18 +311,19 @@ def _of_lists(named: NamedArrays) -> tuple[str, ...]:
     return ("keep", "unordered")
 
 
-def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
+def _attempts(
+    pairs: PairScores, evaluated: FoundPairs, sides: Sides, named: NamedArrays
+) -> PairScores:
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
-    if sides.square:
-        other = found.b
-    else:
-        other = found.b + sides.m
-    codes = (column.astype(np.int32) for column in (found.a, other))
+    other = evaluated.b
+    if not sides.square:
+        other = evaluated.b + sides.m
+    codes = evaluated.a.astype(np.int32), other.astype(np.int32)
     pairs._templates = CodedSides(range(sides.m + sides.n), *codes)
     rules = ListRules.parse(named.options.keep, named.options.unordered)
     pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
     # Templates are known by their place in this file, which is none in another.
-    pairs._templates, pairs.missing = None, found.missing
+    pairs._templates, pairs.missing = None, evaluated.missing
     return pairs
 
 
@@ -327,8 +336,7 @@ def _pairs_to_evaluate(
         key = named.key("pairs_key") or ""
         array = file.read(key)
         where = f"{file.path}: {key!r}"
-        a, b, same = _read_pairs(array, where, sides.m, sides.n, itself=sides.square)
-        return FoundPairs(a, b, same, _folds_of_pairs(array))
+        return _read_pairs(array, where, sides)
     if not sides.square:
         raise DataError(
             f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
@@ -345,15 +353,12 @@ def _pairs_to_evaluate(
     return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
 
 
-def _read_pairs(
-    array: np.ndarray, what: str, m: int, n: int, itself: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return indices of sides a and b, and whether they are genuine (None: not stated), checked.
+def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
+    """Return the pairs of an array, checked.
 
     An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
     columns 1 for the same subject; the third of four columns is the fold. In a structured array,
-    the first two fields are the indices and the fields ``same`` and ``fold`` those columns. With
-    `itself`, both indices choose from the same templates.
+    the first two fields are the indices and the fields ``same`` and ``fold`` those columns.
     """
     if array.dtype.names:
         names = array.dtype.names
@@ -371,19 +376,21 @@ def _read_pairs(
             f"{what} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): index "
             "a, index b and, last, 1 for the same subject"
         )
-    for name, column, count in (("a", columns[0], m), ("b", columns[1], n)):
+    for name, column, count in (("a", columns[0], sides.m), ("b", columns[1], sides.n)):
         wrong = (column < 0) | (column >= count)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DataError(
                 f"{what}: index {name} of pair {row} is {int(column[row])}; expected 0..{count - 1}"
             )
-    a, b = (column.astype(np.int64) for column in columns[:2])
-    if itself and (a == b).any():
-        row = int(np.argmax(a == b))
-        raise DataError(f"{what}: pair {row} compares template {int(a[row])} with itself")
+    pairs = FoundPairs(
+        columns[0].astype(np.int64), columns[1].astype(np.int64), None, _folds_of_pairs(array)
+    )
+    if sides.square and (pairs.a == pairs.b).any():
+        row = int(np.argmax(pairs.a == pairs.b))
+        raise DataError(f"{what}: pair {row} compares template {int(pairs.a[row])} with itself")
     if len(columns) == 2:
-        return a, b, None
+        return pairs
     same = columns[2]
     wrong = (same != 0) & (same != 1)
     if wrong.any():
@@ -392,7 +399,7 @@ def _read_pairs(
             f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
             "subject and 0 for two subjects"
         )
-    return a, b, same.astype(bool)
+    return replace(pairs, same=same.astype(bool))
 
 
 def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
@@ -433,10 +440,9 @@ def _read_embeddings(named: NamedArrays) -> Scores:
                 f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
     m = file.headers[key].shape[0]
+    n = m
     if other:
         n = file.headers[other].shape[0]
-    else:
-        n = m
     gallery = None
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
@@ -469,17 +475,19 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             average=named.options.average or (),
         )
     named.refuse("a list of pairs", "mask_key", "average")
-    found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
-    who = [probe.label[found.a], (gallery or probe).label[found.b]]
+    evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
+    who = [probe.label[evaluated.a], (gallery or probe).label[evaluated.b]]
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, left if right is None else right, metric).pairs(found.a, found.b),
-        who[0] == who[1] if found.same is None else found.same,
+        EmbeddingSource(left, left if right is None else right, metric).pairs(
+            evaluated.a, evaluated.b
+        ),
+        who[0] == who[1] if evaluated.same is None else evaluated.same,
         nan=named.nan,
         subjects=np.column_stack(who),
-        folds=found.fold,
+        folds=evaluated.fold,
         name=file.path.stem,
     )
-    return _attempts(pairs, found, sides, named)
+    return _attempts(pairs, evaluated, sides, named)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -605,7 +613,7 @@ FORMAT = Format(
     looks="a zip file",
     expected="a .npz file",
     recognised_by="the first bytes of a zip file",
-    recognise=lambda found: found.content == "zip",
+    recognise=lambda file: file.content == "zip",
     read=_read,
     options=ARRAYS,
     written="everything in one file",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
 
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.kinds import Kind
@@ -79,48 +80,57 @@ def _fraction(cell: str) -> bool:
     return like_number(cell) and not cell.lstrip("+-").isalnum()
 
 
-def _rows(shape: Shape) -> list[list[str]]:
-    return [row for row in shape.cells if len(row) == shape.columns]
-
-
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
     """Return the columns of which most cells of the first lines pass a test."""
-    rows = _rows(shape)
-    return [i for i in range(shape.columns) if 2 * sum(test(row[i]) for row in rows) > len(rows)]
+    kept = []
+    for i in range(shape.columns):
+        cells = shape.column(i)
+        if 2 * sum(map(test, cells)) > len(cells):
+            kept.append(i)
+    return kept
 
 
 def _truths(shape: Shape) -> list[int]:
     """Return the columns that state genuine or impostor, and hold no other number."""
-    rows = _rows(shape)
-    return [
-        i
-        for i in _kept(shape, is_truth)
-        if not any(like_number(row[i]) and not is_truth(row[i]) for row in rows)
-    ]
+    truths = []
+    for i in _kept(shape, is_truth):
+        others = filterfalse(is_truth, shape.column(i))
+        if not any(map(like_number, others)):
+            truths.append(i)
+    return truths
+
+
+def _fractions(shape: Shape, columns: Sequence[int]) -> list[int]:
+    """Return those of some columns that hold a number with a fraction."""
+    return [i for i in columns if any(map(_fraction, shape.column(i)))]
+
+
+def _numbered_columns(shape: Shape) -> list[str]:
+    return [f"column {i}" for i in range(1, shape.columns + 1)]
 
 
 def _score_column(shape: Shape, numbers: list[int]) -> int | None:
     """Return the column of numbers that holds the scores; raise where several could."""
-    if len(numbers) < 2:
-        if numbers:
-            return numbers[0]
+    if not numbers:
         return None
-    rows = _rows(shape)
-    broken = [i for i in numbers if any(_fraction(row[i]) for row in rows)]
-    if len(broken) == 1:
-        return broken[0]
-    raise two_readings(shape, [i + 1 for i in numbers], "numbers", "could be the scores")
+    if len(numbers) == 1:
+        return numbers[0]
+    fractions = _fractions(shape, numbers)
+    if len(fractions) == 1:
+        return fractions[0]
+    raise two_readings(shape, numbers, "numbers", "could be the scores")
 
 
-def two_readings(shape: Shape, columns: list[int], hold: str, so: str) -> DataError:
+def two_readings(shape: Shape, columns: list[int], content: str, so: str) -> DataError:
     """Return the error of a list that could be read in two ways."""
     if unnamed := _unnamed_matrix(shape):
         return unnamed
-    which = f"columns {', '.join(map(str, columns[:-1]))} and {columns[-1]} each"
-    if len(columns) == 1:
-        which = f"column {columns[0]}"
+    *numbers, last = [i + 1 for i in columns]
+    hold = f"column {last} holds"
+    if numbers:
+        hold = f"columns {', '.join(map(str, numbers))} and {last} each hold"
     return DataError(
-        f"{shape.path}: {which} hold{'s' * (len(columns) == 1)} {hold}, and {so}; write the names "
+        f"{shape.path}: {hold} {content}, and {so}; write the names "
         "of the columns in a first line, such as 'genuine template_a template_b score' or "
         "'claimed_id real_id probe_label score'"
     )
@@ -156,12 +166,14 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
                 f"each be the column of {option.removesuffix('_key')}; "
                 f"say {say(option, several[0])}"
             )
-        if key:
-            return None
-        return next((places[name] for name in names if name in places), None)
+        if not key:
+            for name in names:
+                if name in places:
+                    return places[name]
+        return None
 
     def sides(names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, int] | None:
-        a, b = (column(None, side) for side in names)
+        a, b = column(None, names[0]), column(None, names[1])
         if a is None or b is None:
             return None
         return (a, b)
@@ -186,16 +198,17 @@ def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
     """Whether the first line names columns, as far as the names are known."""
     if any(map(is_number, shape.cells[0])):
         return False
-    if not places.keys().isdisjoint(SCORE_NAMES):
+
+    def has_one(names: Iterable[str]) -> bool:
+        return not places.keys().isdisjoint(names)
+
+    if has_one(SCORE_NAMES):
         return True
     for name in places.keys() & set(TRUTH_NAMES):
         # "target" is a name above 1 and 0, and a word above other words.
-        below = [row[places[name]] for row in shape.cells[1:] if len(row) == shape.columns]
+        _, *below = shape.column(places[name])
         return not is_truth(name) or any(map(is_number, below))
-    return any(
-        all(not places.keys().isdisjoint(side) for side in sides)
-        for sides in (SUBJECT_NAMES, TEMPLATE_NAMES)
-    )
+    return all(map(has_one, SUBJECT_NAMES)) or all(map(has_one, TEMPLATE_NAMES))
 
 
 def names_columns(shape: Shape) -> bool:
@@ -215,8 +228,8 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
         return None  # 1 or 0, two names and a score
     if last in truths and last - 1 in numbers:
         return None  # two names, a score, and 1 or 0
-    if any(_fraction(row[i]) for i in numbers if i != last for row in _rows(shape)):
-        raise two_readings(shape, [i + 1 for i in numbers], "numbers", "could be the scores")
+    if _fractions(shape, numbers[:-1]):
+        raise two_readings(shape, numbers, "numbers", "could be the scores")
     names = ["claimed_id", "model_label", "real_id", "probe_label", "score"]
     if columns == 4:
         names.remove("model_label")
@@ -234,28 +247,23 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     truths, numbers = _truths(shape), _kept(shape, like_number)
     words = [i for i in truths if i not in numbers]
     if len(words) == 2:  # bonafide or a species, beside target, nontarget and spoof
-        own = [i for i in words if _species(shape, i, [j for j in words if j != i]) is not None]
-        words = truths = own or words
+        classes = [i for i, j in (words, words[::-1]) if _species(shape, i, [j]) is not None]
+        words = truths = classes or words
     if not truths or len(words) > 1 or shape.columns > _MOST_COLUMNS:
         return None
     if not words and len(truths) > 1:
-        so = "could mark genuine pairs"
-        raise two_readings(shape, [i + 1 for i in truths], "only 0 and 1", so)
-    if words:
-        genuine = words[0]
-    else:
-        genuine = truths[0]
+        raise two_readings(shape, truths, "only 0 and 1", "could mark genuine pairs")
+    genuine = (words or truths)[0]
     score = _score_column(shape, [i for i in numbers if i != genuine])
-    if shape.mark == "," and shape.columns == 2 and not words:
-        cells = [row[i] for row in _rows(shape) for i in range(2)]
-        if all(cell.isdigit() for cell in cells):
-            raise two_readings(shape, [1, 2], "digits alone", "could be decimals with a comma")
+    two_numbers = shape.mark == "," and shape.columns == 2 and not words
+    if two_numbers and all(map(str.isdigit, shape.column(0) + shape.column(1))):
+        raise two_readings(shape, [0, 1], "digits alone", "could be decimals with a comma")
     others = [i for i in range(shape.columns) if i not in (genuine, score)]
     species = _species(shape, genuine, others)
     keys = tuple(i for i in others if i != species)
     if score is None and not keys:
         return None
-    names = [f"column {i}" for i in range(1, shape.columns + 1)]
+    names = _numbered_columns(shape)
     names[genuine] = "genuine"
     if score is not None:
         names[score] = "score"
@@ -266,16 +274,14 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def _species(shape: Shape, genuine: int, columns: list[int]) -> int | None:
     """Return the column that names a species where the class is an attack, and none elsewhere."""
-    rows = _rows(shape)
-    attacks = [is_attack(row[genuine]) for row in rows]
+    attacks = list(map(is_attack, shape.column(genuine)))
     if all(attacks) or not any(attacks):
         return None
     for i in columns:
-        none = {attack for row, attack in zip(rows, attacks, strict=True) if no_species(row[i])}
-        named = {
-            attack for row, attack in zip(rows, attacks, strict=True) if not no_species(row[i])
-        }
-        if False in none and named == {True}:
+        bona_fide = map(no_species, shape.column(i))
+        kinds = set(zip(attacks, bona_fide, strict=True))
+        # An attack may lack its species, but no bona fide presentation has one.
+        if kinds - {(True, True)} == {(True, False), (False, True)}:
             return i
     return None
 
@@ -309,18 +315,19 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list of pairs, by its first lines; None for any other text."""
     named = options.trials or options.labels or options.subject_from
     layouts = (with_header, keyed, *LAYOUTS[1:]) if named else LAYOUTS
-    found = (find(shape, options) for find in layouts)
-    layout = next((layout for layout in found if layout is not None), None)
+    layout = None
+    for find in layouts:
+        layout = layout or find(shape, options)
     if layout is None and shape.columns == 2:
         for i in range(2):
-            if {"2"} < {row[i] for row in shape.cells if len(row) == 2} <= {"1", "2"}:
+            if set(shape.column(i)) == {"1", "2"}:
                 raise DataError(
                     f"{shape.path}: column {i + 1} holds 1 and 2; expected 1 and 0, or genuine "
                     "and impostor"
                 )
     if layout is None or layout.header or layout.score is None:
         return layout
-    first, *below = [row[layout.score] for row in _rows(shape)]
+    first, *below = shape.column(layout.score)
     if "%" in shape.cells[0] or "%" in shape.cells[-1]:
         raise DataError(f"{shape.path}: has per cent signs; write per cent as fractions")
     known = shape.columns == 1 and first.isalpha()
@@ -345,16 +352,15 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
         truths = [i for i in truths if i not in numbers] or truths
         if len(truths) > 1:
             so = "could mark genuine pairs"
-            raise two_readings(shape, [i + 1 for i in truths], "words such as target, 1 or 0", so)
-        fractions = [i for i in numbers if any(_fraction(row[i]) for row in _rows(shape))]
-        if shape.columns > _MOST_COLUMNS or not truths and (shape.columns != 2 or fractions):
+            raise two_readings(shape, truths, "words such as target, 1 or 0", so)
+        two_names = shape.columns == 2 and not _fractions(shape, numbers)
+        if shape.columns > _MOST_COLUMNS or not (truths or two_names):
             raise DataError(
                 f"{shape.path}: is not a list of trials; expected two names and a word such as "
                 "target or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
                 f"(impostor scores are {say('impostor')})"
             )
-        names = [f"column {i}" for i in range(1, shape.columns + 1)]
-        return PairLayout(names=names, genuine=truths[0] if truths else None)
+        return PairLayout(names=_numbered_columns(shape), genuine=truths[0] if truths else None)
     if layout.genuine is None and shape.columns > 2:
         raise DataError(
             f"{shape.path}: no column marks genuine trials; its columns are "
@@ -380,11 +386,13 @@ def unknown_layout(shape: Shape) -> DataError:
 
 def _unnamed_matrix(shape: Shape) -> DataError | None:
     """Return the error of a matrix of scores whose first cell does not say that it is one."""
-    (corner, *names), rows = shape.cells[0], _rows(shape)[1:]
-    alike = len(names) > _MOST_COLUMNS or not {row[0] for row in rows}.isdisjoint(names)
-    numbers = all(is_number(cell) for row in rows for cell in row[1:])
-    if len(names) < 2 or is_number(corner) or not (rows and alike and numbers):
+    (corner, *names), *rows = shape.rows
+    alike = len(names) > _MOST_COLUMNS or not set(shape.column(0)[1:]).isdisjoint(names)
+    if len(names) < 2 or is_number(corner) or not (rows and alike):
         return None
+    for _, *cells in rows:
+        if not all(map(is_number, cells)):
+            return None
     return DataError(
         f"{shape.path}: looks like a matrix of scores, with {len(names):,} numbers a line, but its "
         f"first cell is {corner!r}; expected label, or probe where rows and columns are different "
@@ -398,9 +406,8 @@ def misspelt(names: Sequence[str]) -> str:
         return ""
     there = set(map(folded, names))
     for name in names:
-        near = ""
         if folded(name) not in COLUMN_NAMES:
             near = nearest_name(name, COLUMN_NAMES - there)
-        if near:
-            return f". The column {name!r} is not known.{near}"
+            if near:
+                return f". The column {name!r} is not known.{near}"
     return ""

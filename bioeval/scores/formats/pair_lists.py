@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
@@ -24,7 +23,7 @@ from bioeval.scores.formats.format import (
     say,
     text_losses,
 )
-from bioeval.scores.formats.label_files import check_cells, matrix_advice
+from bioeval.scores.formats.label_files import as_cells, check_cells, matrix_advice
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns, templates_of_two
 from bioeval.scores.formats.pair_layouts import (
     PairLayout,
@@ -90,11 +89,11 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         gallery = _words(scores.gallery_labels)
     block: dict[str, list[Any]] = {name: [] for name in names}
     for row, kept, values, genuine in _attempts(scores):
-        found = [values.tolist(), genuine.astype(int).tolist()]
+        block[score] += values.tolist()
+        block["genuine"] += genuine.astype(int).tolist()
         if gallery is not None:
-            found += [[str(scores.probe_labels[row])] * len(kept), gallery[kept].tolist()]
-        for name, column in zip(names, found, strict=True):
-            block[name] += column
+            block["subject_a"] += [str(scores.probe_labels[row])] * len(kept)
+            block["subject_b"] += gallery[kept].tolist()
         if len(block[score]) >= _LINES:
             yield block
             block = {name: [] for name in names}
@@ -126,11 +125,7 @@ def write_text(scores: Scores, path: Path) -> None:
             for number, block in enumerate(_blocks(scores)):
                 if not number:
                     writer.writerow(block)
-                cells = (
-                    [as_cell(x) if isinstance(x, str) else x for x in column]
-                    for column in block.values()
-                )
-                writer.writerows(zip(*cells, strict=True))
+                writer.writerows(zip(*map(as_cells, block.values()), strict=True))
 
 
 def write_json(scores: Scores, path: Path) -> None:
@@ -199,13 +194,14 @@ def pair_losses(scores: Scores) -> list[str]:
         known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
         if scores._templates is not None:
             known["names of templates"] = np.array(scores._templates.values, dtype=object)
-        lost = [x for k, v in known.items() if v is not None for x in text_losses([v], k)]
+        lost = []
+        for what, values in known.items():
+            if values is not None:
+                lost += text_losses([values], what)
     else:
+        lost = []
         if scores._labelled:
-            sides = [scores.probe_labels, scores.gallery_labels]
-        else:
-            sides = []
-        lost = text_losses(sides, "labels")
+            lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
         lost.append("the matrix becomes a list of pairs, for verification alone")
         lost += metadata_losses(scores)
     if scores.kind == "order":
@@ -218,14 +214,14 @@ def pair_losses(scores: Scores) -> list[str]:
     return lost
 
 
-def _recognise(found: Found) -> bool:
-    options = found.options
-    if not found.is_text:
+def _recognise(file: Found) -> bool:
+    options = file.options
+    if not file.is_text:
         return False
     if options.probe_labels or options.gallery_labels:
-        if found.suffix == ".csv":
+        if file.suffix == ".csv":
             raise DataError(
-                f"{found.path}: is text with other first cells than numbers; "
+                f"{file.path}: is text with other first cells than numbers; "
                 f"{say('probe_labels')} and {say('gallery_labels')} label the rows and columns of "
                 "a matrix of numbers alone, without names of rows and columns"
             )
@@ -235,23 +231,23 @@ def _recognise(found: Found) -> bool:
     listed = listed or (labels and labels.is_file() and lists_templates(labels))
     advice = ""
     if not listed:
-        advice = matrix_advice(found.path)
-    named = found.suffix == ".csv"
+        advice = matrix_advice(file.path)
+    named = file.suffix == ".csv"
     if advice and named:
-        raise DataError(f"{found.path}: {advice}")
+        raise DataError(f"{file.path}: {advice}")
     if named:
         return True
-    shape = _shape(found.path, options)
+    shape = _shape(file.path, options)
     return not advice and (
         is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
     )
 
 
-def _first_line(found: Found) -> bool:
-    options = found.options
+def _first_line(file: Found) -> bool:
+    options = file.options
     if options.probe_labels or options.gallery_labels:
         return False
-    shape = _shape(found.path, options)
+    shape = _shape(file.path, options)
     return names_columns(shape) or is_wide(shape.cells[0], options)
 
 
@@ -272,14 +268,15 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
+    """Read a text as a matrix with names, as two files of scores, or as a list."""
     scores, words = _wide(shape, options)
     if scores:
         columns = dict(enumerate(shape.cells[0]))
         named = {i: columns[i] for i in (0, *words)}
         table = read_columns(shape, True, named, {i: columns[i] for i in scores})
         matrix = np.column_stack([*table.numbers.values()])
-        who, *meta = (table.text[i].objects().astype(str) for i in named)
-        about = dict(zip([columns[i] for i in words], meta, strict=True))
+        who = table.text[0].objects().astype(str)
+        about = {columns[i]: table.text[i].objects().astype(str) for i in words}
         names = [columns[i] for i in (0, *scores)]
         return wide_scores(path, who, names, matrix, options, about)
     layout = find_layout(shape, options)
@@ -310,12 +307,14 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
 
 def _wide(shape: Shape, options: ReadOptions) -> tuple[list[int], list[int]]:
     """Return the columns of scores and of metadata of a matrix; none if it is not a matrix."""
-    names, *rows = shape.cells
-    rows = [row for row in rows if len(row) == len(names)]
-    if not rows or not is_wide(names, options):
+    names = shape.cells[0]
+    if len(shape.rows) < 2 or not is_wide(names, options):
         return [], []
-    numbers = [sum(is_number(row[i]) for row in rows) for i in range(len(names))]
-    return wide_columns(names, [2 * count <= len(rows) for count in numbers])
+    is_text = []
+    for i in range(len(names)):
+        _, *cells = shape.column(i)
+        is_text.append(2 * sum(map(is_number, cells)) <= len(cells))
+    return wide_columns(names, is_text)
 
 
 def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
@@ -326,8 +325,9 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
         columns.append(score)
     if columns:
         so = "could mark genuine pairs, or have the layout of bob's lists"
-        raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
-    claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
+        raise two_readings(shape, sorted(columns), "only 0 and 1", so)
+    first, second = layout.subjects or (0, 0)
+    claimed, real = table.text[first], table.text[second]
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
     if set(claimed.values).isdisjoint(real.values) and not attacks:
         raise DataError(
@@ -368,13 +368,13 @@ def _two_files(
     templates = templates_of_two(genuine, impostor, layout, theirs)
 
     def where(rows: Sequence[int]) -> str:
-        of_first = (row < len(values) for row in rows)
-        return " and ".join(
-            f"line {genuine.line(row)}"
-            if mine
-            else f"line {impostor.line(row - len(values))} of {other.name}"
-            for row, mine in zip(rows, of_first, strict=True)
-        )
+        lines = []
+        for row in rows:
+            if row < len(values):
+                lines.append(f"line {genuine.line(row)}")
+            else:
+                lines.append(f"line {impostor.line(row - len(values))} of {other.name}")
+        return " and ".join(lines)
 
     flags = np.repeat([True, False], [len(values), len(others)])
     both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -106,35 +106,41 @@ def recognise(path: Path, options: ReadOptions) -> Format:
 
     Of texts, a first line that names the format decides, whatever the suffix.
     """
-    found = Found(path, content(path), options)
-    promised = [form for form in FORMATS if found.suffix in form.suffixes]
-    form = _named_by_first_line(found)
-    if form is None:
-        form = next((form for form in promised or FORMATS if form.recognise(found)), None)
+    file = Found(path, content(path), options)
+    promised = [form for form in FORMATS if file.suffix in form.suffixes]
+    form = _named_by_first_line(file) or _recognised_by(promised or FORMATS, file)
     if form is not None:
         return form
     listed = listing(SUFFIXES)
-    if found.content == "text" and not promised:
+    if file.content == "text" and not promised:
         needs = "; ".join(form.needs for form in FORMATS if form.needs)
         advice = matrix_advice(path)
         raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
-    forms = () if found.content in COMPRESSED else FORMATS
-    actual = next((form for form in forms if form.recognise(found)), None)
-    if not promised or actual is None and found.content != "text":
-        raise DataError(f"{path}: is {found.content}; expected {listed}")
+    actual = None
+    if file.content not in COMPRESSED:
+        actual = _recognised_by(FORMATS, file)
+    if not promised or actual is None and file.content != "text":
+        raise DataError(f"{path}: is {file.content}; expected {listed}")
     looks, advice = "text", "write the file again"
-    if actual is not None and found.content != "text":
+    if actual is not None and file.content != "text":
         looks, advice = actual.looks, f"if that is right, name it {path.stem}{actual.suffixes[0]}"
     raise DataError(
         f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
     )
 
 
-def _named_by_first_line(found: Found) -> Format | None:
-    for form in FORMATS if found.is_text else ():
+def _named_by_first_line(file: Found) -> Format | None:
+    for form in FORMATS if file.is_text else ():
         with suppress(DataError):  # of a text that is no such list, or is damaged
-            if form.first_line(found):
+            if form.first_line(file):
                 return form
+    return None
+
+
+def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
+    for form in forms:
+        if form.recognise(file):
+            return form
     return None
 
 

@@ -227,8 +227,10 @@ class NetcdfArrays(_Store):
             raw = io.BytesIO(path.read_bytes())  # which gives no more than it has
             with netcdf_file(raw, "r", mmap=False) as file:
                 super().__init__(path, vars(file)["_attributes"])
-                self._variables = {name: found.data for name, found in file.variables.items()}
-                dimensions = {name: found.dimensions for name, found in file.variables.items()}
+                self._variables = {name: variable.data for name, variable in file.variables.items()}
+                dimensions = {
+                    name: variable.dimensions for name, variable in file.variables.items()
+                }
             for name, data in self._variables.items():
                 if data.dtype.kind == "S":
                     self._variables[name] = data = _joined_characters(data)
@@ -281,10 +283,10 @@ _SAFETENSORS = {
 }
 
 
-def _read_store(found: _Store, options: ReadOptions) -> Scores:
-    options = reid_layout(found, replace(options, missing_chunks=None))
-    notes = found.transpose(options)
-    scores = read_arrays(found, options)
+def _read_store(arrays: _Store, options: ReadOptions) -> Scores:
+    options = reid_layout(arrays, replace(options, missing_chunks=None))
+    notes = arrays.transpose(options)
+    scores = read_arrays(arrays, options)
     scores._reading = (*notes, *scores._reading)
     return scores
 
@@ -295,15 +297,14 @@ def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> 
     logging.getLogger("asyncio").addFilter(without_noise)
     with guarded(path, expected="a zarr group or array"), settled(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = zarr.open(address or str(path), mode="r")
+        content = zarr.open(address or str(path), mode="r")
     fill = options.missing_chunks == "fill"
-    if isinstance(found, zarr.Array):
-        if len(found.shape) == 2:
-            stored = StoredRows(found, f"{path}", fill)
-        else:
-            stored = found
+    if isinstance(content, zarr.Array):
+        stored = content
+        if len(content.shape) == 2:
+            stored = StoredRows(content, f"{path}", fill)
         return read_bare(path, stored, replace(options, missing_chunks=None))
-    return _read_store(ZarrArrays(path, found, fill), options)
+    return _read_store(ZarrArrays(path, content, fill), options)
 
 
 def read_remote(address: str, options: ReadOptions) -> Scores:
@@ -403,10 +404,10 @@ class _Hdf5Writer:
 
     def _call(self, function: Any, *args: Any, **options: Any) -> Any:
         """Call HDF5; raise the error of the file, if there is one."""
-        found = self._thread.submit(function, *args, **options).result()
+        answer = self._thread.submit(function, *args, **options).result()
         if self._raw.error is not None:
             raise self._raw.error
-        return found
+        return answer
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; text as UTF-8 of one width."""
@@ -555,8 +556,8 @@ FORMATS = (
         looks="an HDF5 or netCDF file",
         expected="an HDF5 or netCDF file",
         recognised_by="the first bytes of HDF5 or netCDF 3",
-        recognise=lambda found: (
-            found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
+        recognise=lambda file: (
+            file.content == NETCDF or file.content == HDF5 and file.suffix != ".mat"
         ),
         read=_read_hdf5,
         options=CHUNKED,
@@ -571,7 +572,7 @@ FORMATS = (
         looks="a zarr store",
         expected="a zarr store",
         recognised_by="a folder with `zarr.json`, `.zgroup` or `.zarray`",
-        recognise=lambda found: found.content == "a zarr store",
+        recognise=lambda file: file.content == "a zarr store",
         read=_read_zarr,
         options=CHUNKED,
         written="everything in one folder",
@@ -586,7 +587,7 @@ FORMATS = (
         looks="a safetensors file",
         expected="a safetensors file",
         recognised_by="its suffix",
-        recognise=lambda found: found.suffix == ".safetensors",
+        recognise=lambda file: file.suffix == ".safetensors",
         read=lambda path, options: _read_store(SafetensorsArrays(path), options),
         options=ARRAYS,
         written="everything in one file",

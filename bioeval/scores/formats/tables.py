@@ -223,14 +223,14 @@ class ParquetRows:
     def column(self, place: int) -> np.ndarray:
         """Return a column of text."""
         read = self._file.reader.read_row_group
-        parts = [read(i, column_indices=[place], use_threads=False) for i in self._groups]
-        found = []
-        for first, part in zip(self._ends.tolist(), parts, strict=False):
-            self._require_values(part.column(0), self.all_names[place], first)
-            found.append(part.column(0).to_numpy())
-        if not found:
+        groups = [read(i, column_indices=[place], use_threads=False) for i in self._groups]
+        parts = []
+        for first, group in zip(self._ends.tolist(), groups, strict=False):
+            self._require_values(group.column(0), self.all_names[place], first)
+            parts.append(group.column(0).to_numpy())
+        if not parts:
             raise DataError(f"{self.path}: has no rows")
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def require_numbers(self) -> None:
         """Raise :class:`DataError` where a column of scores is something else."""
@@ -430,8 +430,11 @@ def _read_table(
 
 def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
     """Return the places of the scores and of the metadata of a matrix, by its first rows."""
-    first = next(iter(pieces(range(len(names)))), None)
-    return wide_columns(names, [False] * len(names) if first is None else [*map(_is_text, first)])
+    is_text = [False] * len(names)
+    for first in pieces(range(len(names))):
+        is_text = [*map(_is_text, first)]
+        break
+    return wide_columns(names, is_text)
 
 
 def _is_text(cells: Any) -> bool:
@@ -445,18 +448,18 @@ def _is_text(cells: Any) -> bool:
 def _columns(
     path: Path, layout: PairLayout, pieces: Pieces, most: int | None, first_line: int | None
 ) -> Columns:
+    """Read the columns of a layout from pieces of a table."""
     score, templates = layout.score or 0, layout.templates or ()
     wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
-    text = {
-        i: TextColumn(most=most if i in templates else None)
-        for i in sorted(i for i in wanted if i is not None)
-    }
+    text = {}
+    for i in sorted(i for i in wanted if i is not None):
+        text[i] = TextColumn(most=most if i in templates else None)
     numbers: GrowingColumn | None = None
     for values, *words in pieces([score, *text]):
-        found = _floats(values, layout.names[score], path, len(numbers or ()))
+        scores = _floats(values, layout.names[score], path, len(numbers or ()))
         if numbers is None:
-            numbers = GrowingColumn(found.dtype)
-        numbers.append(found)
+            numbers = GrowingColumn(scores.dtype)
+        numbers.append(scores)
         for column, cells in zip(text.values(), words, strict=True):
             _append(column, cells)
     if numbers is None:
@@ -483,11 +486,11 @@ def _floats(values: Any, name: str, path: Path, before: int) -> np.ndarray:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         return values.astype(np.float64)
     try:
-        found = np.asarray(values, dtype=np.float64)
+        floats = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        found = None
+        floats = None
     records = isinstance(values, list)  # of JSON
-    doubtful = found is None or np.isinf(found).any()
+    doubtful = floats is None or np.isinf(floats).any()
     if doubtful or (records and bool in {*map(type, values)}):
         for row, value in enumerate(values):
             if not _is_score(value, records):
@@ -495,9 +498,9 @@ def _floats(values: Any, name: str, path: Path, before: int) -> np.ndarray:
                     f"{path}: row {before + row}: {name} is {value!r:.60}; expected a number within"
                     " the range of float64"
                 )
-    if found is None:
+    if floats is None:
         raise DataError(f"{path}: {name} holds values that are no numbers; expected numbers")
-    return found
+    return floats
 
 
 def _is_score(value: Any, of_record: bool) -> bool:
@@ -592,6 +595,7 @@ def _read_json(path: Path, options: ReadOptions) -> Scores:
 
 
 def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[list[Any]]:
+    """Yield the `wanted` values of records as columns, of many lines at once."""
     columns: dict[str, list[Any]] = {names[i]: [] for i in wanted}
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -622,20 +626,23 @@ def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> di
 def _first_line(path: Path) -> tuple[int, bytes]:
     """Return the number of the first line that is not blank, and the line."""
     with open_text(path) as file:
-        return next((x for x in enumerate(file, 1) if x[1].strip()), (1, b""))
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                return number, line
+    return 1, b""
 
 
-def _is_json(found: Found) -> bool:
-    words = found.path.name.lower().split(".")[-2:]
-    return found.is_text and not {"jsonl", "ndjson"}.isdisjoint(words)
+def _is_json(file: Found) -> bool:
+    words = file.path.name.lower().split(".")[-2:]
+    return file.is_text and not {"jsonl", "ndjson"}.isdisjoint(words)
 
 
-def _begins_with_json(found: Found) -> bool:
+def _begins_with_json(file: Found) -> bool:
     """Whether the first line is an object of JSON."""
-    with guarded(found.path, expected="text"):
-        line = _first_line(found.path)[1].strip()
+    with guarded(file.path, expected="text"):
+        line = _first_line(file.path)[1].strip()
     try:
-        return line[:1] == b"{" and bool(_record(found.path, 1, line, None))
+        return line[:1] == b"{" and bool(_record(file.path, 1, line, None))
     except DataError:
         return False
 
@@ -655,7 +662,7 @@ FORMATS = (
             "metadata, the policy for failed comparisons; a matrix becomes its single "
             "comparisons; a `.wide.parquet` file: lists, masks, metadata, the kind"
         ),
-        recognise=lambda found: found.content in _ARROW,
+        recognise=lambda file: file.content in _ARROW,
         read=_read_arrow,
         options=TEXT.options,
         written="a list of pairs, also as .feather; a matrix as .wide.parquet",

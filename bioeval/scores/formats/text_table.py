@@ -84,10 +84,9 @@ class _Watched(io.RawIOBase):
     def _piece(self, size: int) -> bytes:
         """Read some bytes; a line feed goes with the carriage return that was read before it."""
         while raw := self._file.read(size):
+            piece = raw
             if self._returned and raw[:1] == b"\n":
                 piece = raw[1:]
-            else:
-                piece = raw
             self._returned = raw.endswith(b"\r")
             if piece:
                 return line_feeds(piece)
@@ -97,17 +96,17 @@ class _Watched(io.RawIOBase):
 def open_text(path: Path) -> IO[bytes]:
     """Open a text, decompressed where it is compressed, with line feeds as line ends."""
     existing_file(path)
-    found = content(path)
+    kind = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
     file: IO[bytes] = place
-    if found == "a zstandard file":
-        arrow = optional(COMPRESSED[found], path, found)
+    if kind == "a zstandard file":
+        arrow = optional(COMPRESSED[kind], path, kind)
         file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
-    elif found in COMPRESSED:
-        file = optional(COMPRESSED[found], path, found).open(place, "rb")
-    elif found != "text":
+    elif kind in COMPRESSED:
+        file = optional(COMPRESSED[kind], path, kind).open(place, "rb")
+    elif kind != "text":
         place.close()
-        raise DataError(f"{path}: is {found}; expected text")
+        raise DataError(f"{path}: is {kind}; expected text")
     return io.BufferedReader(_Watched(file, path, place), _BUFFER)
 
 
@@ -147,6 +146,15 @@ class Shape:
         return len(self.cells[0])
 
     @property
+    def rows(self) -> list[list[str]]:
+        """The first lines that have as many cells as the first."""
+        return [row for row in self.cells if len(row) == self.columns]
+
+    def column(self, i: int) -> list[str]:
+        """Return the cells of a column in these lines."""
+        return [row[i] for row in self.rows]
+
+    @property
     def reading(self) -> tuple[str, ...]:
         """How comment lines before the first pair are read."""
         named = f"names of columns on line {self.skipped + 1}, after #"
@@ -158,8 +166,10 @@ def _split(lines: list[str], mark: str) -> list[list[str]]:
     """Return the cells of lines; a quoted cell may be cut off at the end of what was read."""
     if mark == " ":
         return [line.split() for line in lines]
-    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
-    return [[from_cell(cell.strip()) for cell in row] for row in rows]
+    rows = []
+    for row in csv.reader(lines, delimiter=mark, skipinitialspace=True):
+        rows.append([from_cell(cell.strip()) for cell in row])
+    return rows
 
 
 def _bare(line: str) -> str:
@@ -275,13 +285,13 @@ class TextColumn:
 
     def renamed(self, values: Iterable[str]) -> TextColumn:
         """Return a column with other words in place of the distinct values."""
-        found = TextColumn()
-        found.append_codes(np.arange(len(self.values)), values)
-        new = found.codes
-        found._codes = GrowingColumn(np.int32)
+        renamed = TextColumn()
+        renamed.append_codes(np.arange(len(self.values)), values)
+        new = renamed.codes
+        renamed._codes = GrowingColumn(np.int32)
         for low in range(0, len(self.codes), PIECE):
-            found._codes.append(new[self.codes[low : low + PIECE]])
-        return found
+            renamed._codes.append(new[self.codes[low : low + PIECE]])
+        return renamed
 
     @property
     def codes(self) -> np.ndarray:
@@ -324,8 +334,8 @@ class Columns:
         if self.first_line is None:
             return [*rows]
         some = _lines_of(self.path, self.first_line, set(rows))
-        found = {row: number for row, number, _ in some}
-        return [found.get(row, self.first_line + row) for row in rows]
+        known = {row: number for row, number, _ in some}
+        return [known.get(row, self.first_line + row) for row in rows]
 
 
 def _lines_of(path: Path, first: int, rows: set[int]) -> Iterator[tuple[int, int, bytes]]:
@@ -468,10 +478,9 @@ def _pieces(
         plain = _plain(shape)
     else:
         plain = set()
+    fast = plain
     if numbers:
         fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits})
-    else:
-        fast = plain
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -509,10 +518,12 @@ def _require_plain(columns: Iterable[TextColumn]) -> None:
 
 def _plain(shape: Shape) -> set[int]:
     """Return the columns of which most cells of the first lines are neither numbers nor truth."""
-    rows = [row for row in shape.cells[1:] if len(row) == shape.columns]
-    return {
-        i for i in range(shape.columns) if 2 * sum(_is_name(row[i]) for row in rows) > len(rows)
-    }
+    plain = set()
+    for i in range(shape.columns):
+        _, *cells = shape.column(i)
+        if 2 * sum(map(_is_name, cells)) > len(cells):
+            plain.add(i)
+    return plain
 
 
 def _is_name(cell: str) -> bool:
@@ -538,14 +549,14 @@ def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str
                 f"{where}: {int((~blank[wrong]).sum())} cells; expected {columns}, none of them "
                 "blank"
             )
-        name = names[next(i for i in names if blank[wrong, i])]
-        raise DataError(f"{where}: the cell {name!r} is blank")
+        columns_blank = [name for i, name in names.items() if blank[wrong, i]]
+        raise DataError(f"{where}: the cell {columns_blank[0]!r} is blank")
     return piece
 
 
 def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
-    found = (_number(x, f"{path}: line {first + i}", name) for i, x in cells.items())
-    return np.fromiter(found, np.float64, len(cells))
+    numbers = (_number(x, f"{path}: line {first + i}", name) for i, x in cells.items())
+    return np.fromiter(numbers, np.float64, len(cells))
 
 
 def _number(cell: str, where: str, name: str) -> float:

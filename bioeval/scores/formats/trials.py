@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
-from bioeval.scores.columns import PIECE, release
+from bioeval.scores.columns import PIECE, places_among, release, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
@@ -25,9 +25,21 @@ _EXAMPLES = 3
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
 
-#: The lines of scores that have a trial, in their order; whether the attempt of each of these is
-#: genuine; and notes on what was left out.
-JoinedTrials = tuple[np.ndarray, np.ndarray, list[str]]
+@dataclass(frozen=True)
+class JoinedTrials:
+    """The lines of scores that have a trial, in their order, and which of these are genuine."""
+
+    rows: np.ndarray
+    genuine: np.ndarray
+    notes: list[str]  # on what was left out
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The lines of a file, with a number for the names of each: one for each pair of templates."""
+
+    file: Columns
+    numbers: np.ndarray
 
 
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
@@ -52,23 +64,26 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
 
 def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
     """Raise where impostors are spelled in two ways with different meanings."""
-    found = {_word(value) for value in column.values}
-    meanings = [sorted(found & set(words)) for words in IMPOSTORS if not found.isdisjoint(words)]
+    spelled = set(map(_word, column.values))
+    meanings = []
+    for words in IMPOSTORS:
+        if not spelled.isdisjoint(words):
+            meanings.append(min(spelled.intersection(words)))
     if has_three_classes(column) and len(meanings) == 2:
         return
     if len(meanings) > 1:
-        words = " and ".join(repr(words[0]) for words in meanings)
+        both = " and ".join(map(repr, meanings))
         raise DataError(
-            f"{table.path}: {name} holds both {words}, and they differ in meaning; leave out "
+            f"{table.path}: {name} holds both {both}, and they differ in meaning; leave out "
             "the lines of one"
         )
 
 
 def has_three_classes(column: TextColumn) -> bool:
     """Whether a column has words of targets, of nontargets and of attacks (ASVspoof's SASV)."""
-    found = {_word(value) for value in column.values}
-    attacks, nontargets = (set(words) for words in IMPOSTORS[-2:])
-    return not (found.isdisjoint(attacks) or found.isdisjoint(nontargets))
+    words = set(map(_word, column.values))
+    attacks, nontargets = IMPOSTORS[-2:]
+    return not (words.isdisjoint(attacks) or words.isdisjoint(nontargets))
 
 
 def _word(cell: str) -> str:
@@ -92,16 +107,16 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
         words[layout.genuine] = layout.names[layout.genuine]
     trials = read_columns(shape, layout.header, words, {})
     chosen = _columns_of_keys(table, keys, trials, others)
-    listed = layout.genuine is not None
+    genuine = None
     if layout.genuine is not None:
-        flags = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
-    else:
-        flags = np.ones(len(trials.text[others[0]].codes), dtype=bool)
-    wanted, known = _numbers(table, keys, trials, chosen)
+        genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
+    wanted, listed = _numbered(table, keys, trials, chosen)
     if once:
-        doubles = pd.Series(wanted).duplicated().to_numpy()
+        doubles = pd.Series(wanted.numbers).duplicated().to_numpy()
         _refuse(doubles, table, "is listed before", "; list each pair once")
-    return _match(table, wanted, trials, known, flags, options, listed)
+    if genuine is None:
+        return _only_genuine(wanted, listed)
+    return _match(wanted, listed, genuine, options.missing_pairs == "skip")
 
 
 def _columns_of_keys(
@@ -112,9 +127,12 @@ def _columns_of_keys(
     for key in keys:
         column = table.text[key]
         sample = {column.values[code] for code in column.codes[:_SAMPLE]}
-        found = {i: len(sample.intersection(trials.text[i].values)) for i in others}
-        best = max((i for i in others if i not in chosen), key=lambda i: found[i], default=None)
-        if best is None or not found[best]:
+        best, most = -1, 0
+        for i in others:
+            common = len(sample.intersection(trials.text[i].values))
+            if i not in chosen and common > most:
+                best, most = i, common
+        if not most:
             first = column.values[0]
             raise DataError(
                 f"{trials.path}: has none of the names that {table.path.name} scores, such as "
@@ -124,59 +142,66 @@ def _columns_of_keys(
     return tuple(chosen)
 
 
-def _match(
-    table: Columns,
-    wanted: np.ndarray,
-    trials: Columns,
-    known: np.ndarray,
-    flags: np.ndarray,
-    options: ReadOptions,
-    listed: bool,
-) -> JoinedTrials:
+def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
+    """Return the classes of the wanted pairs: those that are listed are genuine."""
     import pandas as pd
 
-    lines = np.flatnonzero(~pd.Series(known).duplicated().to_numpy())
-    index = pd.Index(known[lines])
-    again, notes = len(known) - len(lines), []
+    known, name = pd.unique(listed.numbers), listed.file.path.name
+    notes = [f"the {len(known):,} pairs of {name} are genuine, all others impostors"]
+    again = len(listed.numbers) - len(known)
     if again:
-        other = flags != flags[lines][index.get_indexer(known)]
+        notes.append(f"{again:,} lines of {name} list a pair again")
+    genuine = pd.Index(known).get_indexer(wanted.numbers) >= 0
+    return JoinedTrials(np.arange(len(genuine)), genuine, notes)
+
+
+def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> JoinedTrials:
+    """Return the classes of the wanted pairs, each the `genuine` of the line that lists it.
+
+    With `skip`, lines of one file without a pair in the other are left out.
+    """
+    import pandas as pd
+
+    lines = np.flatnonzero(~pd.Series(listed.numbers).duplicated().to_numpy())
+    index = pd.Index(listed.numbers[lines])
+    again, notes = len(listed.numbers) - len(lines), []
+    if again:
+        other = genuine != genuine[lines][index.get_indexer(listed.numbers)]
         what = "gives a pair another class than a line before"
-        _refuse(other, trials, what, "; give each pair one class")
-        notes = [f"{again:,} lines of {trials.path.name} list a pair again"]
-    place = index.get_indexer(wanted)
-    if not listed:
-        genuine = place >= 0
-        note = f"the {len(lines):,} pairs of {trials.path.name} are genuine, all others impostors"
-        return np.arange(len(wanted)), genuine, [note, *notes]
-    skip = options.missing_pairs == "skip"
-    advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
-    lacking = np.zeros(len(known), dtype=bool)
+        _refuse(other, listed.file, what, "; give each pair one class")
+        notes = [f"{again:,} lines of {listed.file.path.name} list a pair again"]
+    place = index.get_indexer(wanted.numbers)
+    lacking = np.zeros(len(listed.numbers), dtype=bool)
     lacking[lines] = True
     lacking[lines[place[place >= 0]]] = False
-    for missing, file, what in ((place < 0, table, "no trial"), (lacking, trials, "no score")):
-        if skip and not missing.all():
-            if missing.any():
-                count = int(missing.sum())
-                notes.append(f"{count:,} lines of {file.path.name} are left out: they have {what}")
-        else:
-            _refuse(missing, file, f"has {what}", advice)
+    notes += _left_out(place < 0, wanted.file, "no trial", skip)
+    notes += _left_out(lacking, listed.file, "no score", skip)
     rows = np.flatnonzero(place >= 0)
-    return rows, flags[lines][place[rows]], notes
+    return JoinedTrials(rows, genuine[lines][place[rows]], notes)
 
 
-def _numbers(
+def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[str]:
+    """Return a note on lines that are left out; raise where they may not be, or are all lines."""
+    if not skip or missing.all():
+        advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
+        _refuse(missing, file, f"has {have}", advice)
+    if not missing.any():
+        return []
+    return [f"{missing.sum():,} lines of {file.path.name} are left out: they have {have}"]
+
+
+def _numbered(
     table: Columns, keys: tuple[int, ...], trials: Columns, chosen: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for the names of each line; equal names have equal numbers in both files."""
+) -> tuple[_Pairs, _Pairs]:
+    """Number the names of each line; equal names have equal numbers in both files."""
     left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
     right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
     for key, other in zip(keys, chosen, strict=True):
         a, b = table.text[key], trials.text[other]
-        number = {value: i for i, value in enumerate(a.values)}
-        shared = [number.setdefault(value, len(number)) for value in b.values]
-        left = left * len(number) + a.codes
-        right = right * len(number) + np.array(shared, dtype=np.int64)[b.codes]
-    return left, right
+        names, places = united(a.values, b.values)
+        left = left * len(names) + a.codes
+        right = right * len(names) + places[b.codes]
+    return _Pairs(table, left), _Pairs(trials, right)
 
 
 def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
@@ -192,7 +217,10 @@ def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
 
 def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
     """Return the scores of a file of one class, and the names of templates that it has."""
-    score, names = layout.score or 0, (layout.templates or ()) if layout.names_templates else ()
+    score = layout.score or 0
+    names: tuple[int, ...] = ()
+    if layout.names_templates:
+        names = layout.templates or ()
     header = layout.header or not is_number(shape.cells[0][score])
     words = {i: layout.names[i] for i in names}
     return read_columns(shape, header, words, {score: "score"}, bounded=names)
@@ -292,16 +320,16 @@ class MediaList:
 
     def subject_of(self) -> dict[str, str]:
         """Return the subject of each template by its name."""
-        found = self.subjects()
-        if found is None:
+        subjects = self.subjects()
+        if subjects is None:
             raise DataError(
                 f"{self.path}: lists templates without their subjects; expected a first line with "
                 "template_id and subject_id"
             )
-        return dict(zip(self.templates, found, strict=True))
+        return dict(zip(self.templates, subjects, strict=True))
 
 
-def _numbered(row: list[str]) -> bool:
+def _numbers_template(row: list[str]) -> bool:
     return len(row) == 3 and row[1].isdigit() and row[2].isdigit()
 
 
@@ -317,14 +345,14 @@ def read_media(path: Path) -> MediaList:
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
     """Return the place of each column, and whether the first line names them."""
     names = [cell.casefold() for cell in shape.cells[0]]
-    found = {
-        word: next((names.index(name) for name in known if name in names), None)
-        for word, known in _MEDIA_NAMES.items()
-    }
-    places = {word: place for word, place in found.items() if place is not None}
+    places: dict[str, int] = {}
+    for word, known in _MEDIA_NAMES.items():
+        for name in reversed(known):
+            if name in names:
+                places[word] = names.index(name)
     if "template" in places and len(places) > 1:
         return places, True
-    if all(map(_numbered, shape.cells)):
+    if all(map(_numbers_template, shape.cells)):
         return {"template": 1, "media": 2}, False
     raise DataError(
         f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the names "
@@ -343,7 +371,7 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
         raise DataError(f"{options.trials}: expected two templates on each line, and 1 or 0")
     words = {i: layout.names[i] for i in (*sides, layout.genuine) if i is not None}
     table = read_columns(shape, layout.header, words, {})
-    a, b = (_places(table, side, listed) for side in sides)
+    a, b = _places(table, sides[0], listed), _places(table, sides[1], listed)
     genuine = None
     if layout.genuine is not None:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
@@ -358,15 +386,14 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
 def _places(table: Columns, side: int, listed: MediaList) -> np.ndarray:
     """Return the place of the template of each line."""
     column = table.text[side]
-    number = {name: i for i, name in enumerate(listed.templates)}
-    found = np.array([number.get(name, -1) for name in column.values])
-    for code in np.flatnonzero(found < 0)[:1]:
+    places = places_among(listed.templates, column.values)
+    for code in np.flatnonzero(places < 0)[:1]:
         row = int(np.argmax(column.codes == code))
         raise DataError(
             f"{table.at(row)}: the template {column.values[code]!r} is not in {listed.path}, as "
-            f"{int((found < 0).sum()):,} of {len(found):,} are not"
+            f"{int((places < 0).sum()):,} of {len(places):,} are not"
         )
-    return found[column.codes]
+    return places[column.codes]
 
 
 @dataclass(frozen=True)
@@ -383,22 +410,24 @@ class NamedPairs:
 def read_lfw_pairs(path: str | Path) -> NamedPairs:
     """Read a list of pairs in LFW's form."""
     place = existing_file(path, "a list of pairs")
-    found = content(place)
-    if found != "text":
-        raise DataError(f"{place}: is {found}; expected text, a list of pairs in LFW's form")
-    rows = [(i, line.split()) for i, line in enumerate(decoded_lines(place), 1)]
-    rows = [(i, words) for i, words in rows if words]
-    if rows:
-        head = rows[0][1]
-    else:
-        head = []
-    if len(head) not in (1, 2) or not all(_is_digits(word) for word in head):
+    kind = content(place)
+    if kind != "text":
+        raise DataError(f"{place}: is {kind}; expected text, a list of pairs in LFW's form")
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for number, line in enumerate(decoded_lines(place), 1):
+        if line.strip():
+            rows.append(line.split())
+            lines.append(number)
+    head, *pairs = rows or [[]]
+    if len(head) not in (1, 2) or not all(map(_is_digits, head)):
         raise DataError(
             f"{place}: the first line is {' '.join(head)!r}; expected the number of folds and of "
             "genuine pairs in each, as '10 300', or the latter alone"
         )
-    folds, each = (1, int(head[0])) if len(head) == 1 else (int(head[0]), int(head[1]))
-    pairs = rows[1:]
+    folds, each = int(head[0]), int(head[-1])
+    if len(head) == 1:
+        folds = 1
     if not folds * each or len(pairs) != 2 * folds * each:
         raise DataError(
             f"{place}: has {len(pairs):,} pairs; expected {folds} x 2 x {each} = "
@@ -406,28 +435,25 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
         )
     images = []
     same = np.arange(len(pairs)) // each % 2 == 0
-    for genuine, (line, words) in zip(same.tolist(), pairs, strict=True):
-        if len(words) > 2:
-            numbers = words[1:3] if genuine else words[1::2]
-        else:
-            numbers = []
-        if len(words) != (3 if genuine else 4) or not all(_is_digits(word) for word in numbers):
-            form = "'name i other j'"
-            if genuine:
-                form = "'name i j', two images of one subject"
-            raise DataError(f"{place}: line {line} is {' '.join(words)!r}; expected {form}")
+    for genuine, number, words in zip(same.tolist(), lines[1:], pairs, strict=True):
         if genuine:
-            other = words[0]
+            count, numbers, form = 3, words[1:], "'name i j', two images of one subject"
         else:
-            other = words[2]
-        if (words[0] == other) != genuine or (genuine and numbers[0] == numbers[1]):
+            count, numbers, form = 4, words[1::2], "'name i other j'"
+        if len(words) != count or not all(map(_is_digits, numbers)):
+            raise DataError(f"{place}: line {number} is {' '.join(words)!r}; expected {form}")
+        a = (words[0], int(numbers[0]))
+        b = (words[0 if genuine else 2], int(numbers[1]))
+        what = ""
+        if genuine and numbers[0] == numbers[1]:
+            what = "one image with itself"
+        if not genuine and a[0] == b[0]:
             what = "images of one subject as impostors"
-            if genuine:
-                what = "one image with itself"
-            raise DataError(f"{place}: line {line} compares {what}: {' '.join(words)!r}")
-        images.append(((words[0], int(numbers[0])), (other, int(numbers[1]))))
+        if what:
+            raise DataError(f"{place}: line {number} compares {what}: {' '.join(words)!r}")
+        images.append((a, b))
     fold = np.repeat(np.arange(folds), 2 * each)
-    return NamedPairs(place, images, same, fold, [line for line, _ in pairs])
+    return NamedPairs(place, images, same, fold, lines[1:])
 
 
 def _is_digits(word: str) -> bool:
@@ -439,9 +465,12 @@ def lists_lfw_pairs(path: Path) -> bool:
     if content(existing_file(path)) != "text":
         return False
     head, *rows = shape_of(path).cells
-    numbers = [word for row in rows[:1] for word in (row[1:3] if len(row) == 3 else row[1::2])]
-    counts = len(head) in (1, 2) and all(map(_is_digits, head))
-    return counts and len(numbers) == 2 and all(map(_is_digits, numbers))
+    if len(head) > 2 or not rows or not all(map(_is_digits, head)):
+        return False
+    numbers = rows[0][1::2]
+    if len(rows[0]) == 3:
+        numbers = rows[0][1:]
+    return len(numbers) == 2 and all(map(_is_digits, numbers))
 
 
 def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOptions) -> PairScores:
@@ -452,13 +481,16 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
             f"{path}: has {counted(values.size, 'scores')}, and {listed.path.name} lists "
             f"{counted(len(listed.images), 'pairs')}; expected one score per pair, in their order"
         )
-    names = [[f"{who} {number}" for who, number in pair] for pair in listed.images]
+    names, subjects = [], []
+    for (one, i), (other, j) in listed.images:
+        names.append([f"{one} {i}", f"{other} {j}"])
+        subjects.append([one, other])
     pairs = Scores.from_pairs(
         values,
         listed.same,
         kind=kind,
         nan=options.nan or "raise",
-        subjects=[[who for who, _ in pair] for pair in listed.images],
+        subjects=subjects,
         folds=listed.fold,
         name=path.name.split(".")[0] or path.stem,
         templates=names,
@@ -492,23 +524,28 @@ def find_pairs(
 
     With `missing="skip"`, pairs of which an image is not there are left out.
     """
-    place = {image: i for i, image in enumerate(zip(names, numbers, strict=True))}
-    if len(place) < len(names):
-        i = next(i for i, x in enumerate(zip(names, numbers, strict=True)) if place[x] != i)
-        raise DataError(
-            f"{len(names) - len(place)} templates have the name and the number of another, such "
-            f"as {names[i]!r}, {numbers[i]}; {listed.path.name} cannot distinguish them"
-        )
+    images = list(zip(names, numbers, strict=True))
+    place = {image: i for i, image in enumerate(images)}
+    for i, image in enumerate(images):
+        if place[image] != i:
+            raise DataError(
+                f"{len(names) - len(place)} templates have the name and the number of another, "
+                f"such as {names[i]!r}, {numbers[i]}; {listed.path.name} cannot distinguish them"
+            )
     index = np.array([[place.get(a, -1), place.get(b, -1)] for a, b in listed.images])
     there = np.logical_and(*(index >= 0).T)
     if not there.all() and (missing == "raise" or not there.any()):
         first = int(np.argmin(there))
-        image = next(x for x in listed.images[first] if x not in place)
-        advice = f"; to leave such pairs out say {say('missing_pairs', 'skip')}"
+        image, other = listed.images[first]
+        if image in place:
+            image = other
+        advice = ""
+        if there.any():
+            advice = f"; to leave such pairs out say {say('missing_pairs', 'skip')}"
         raise DataError(
             f"{listed.path}: of {int((~there).sum()):,} of {len(there):,} pairs an image is not "
             f"among the {len(names):,} templates, the first on line {listed.lines[first]}: "
-            f"{image[0]!r}, {image[1]}{advice if there.any() else ''}"
+            f"{image[0]!r}, {image[1]}{advice}"
         )
     a, b = index[there].T
     return FoundPairs(a, b, listed.same[there], listed.fold[there], int((~there).sum()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,23 +102,17 @@ def wide_scores(
             f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
             "rows of a table whose gallery has more templates, probe for label"
         )
-    how: dict[str, Any] = {}
-    if options.session_from is not None:
-        how["probe_meta"], how["gallery_meta"] = (
-            {"template": side, "session": sessions_of(path, side.tolist(), options)}
-            for side in sides
-        )
-    if options.subject_from is not None or options.labels is not None:
-        if not how:
-            how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
+    subjects = sides
+    finds_subjects = options.subject_from is not None or options.labels is not None
+    columns: list[dict[str, np.ndarray]] = [{}, {}]
+    templates = finds_subjects or options.session_from is not None
+    if templates:
+        for side, column in zip(sides, columns, strict=True):
+            column["template"] = side
+            if options.session_from is not None:
+                column["session"] = sessions_of(path, side.tolist(), options)
+    if finds_subjects:
         subjects = [_subjects(path, side, options) for side in sides]
-    else:
-        subjects = sides
-    if square:
-        how.pop("gallery_meta", None)
-    templates = bool(how)
-    if meta:
-        how["probe_meta"] = how.get("probe_meta", {}) | dict(meta)
     scores = Scores(
         values,
         subjects[0],
@@ -125,7 +120,8 @@ def wide_scores(
         kind=options.kind,
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
-        **how,
+        probe_meta=columns[0] | dict(meta or {}),
+        gallery_meta=None if square else columns[1],
     )
     if options.subject_from is not None:
         first = slice(EXAMPLES)
@@ -136,20 +132,20 @@ def wide_scores(
             noun = "columns"
         scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
     if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
-        number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
-        ids = [np.array([number[name] for name in side.tolist()]) for side in sides]
-        scores.probe_ids, scores.gallery_ids = ids
+        every = np.unique(np.concatenate(sides))
+        scores.probe_ids = np.searchsorted(every, sides[0])
+        scores.gallery_ids = np.searchsorted(every, sides[1])
     return scores
 
 
 def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
     """Return the subjects of the templates of rows or columns, from their names or from a list."""
     if options.subject_from is not None:
-        found = [subject_in(name, options.subject_from) for name in names.tolist()]
+        subjects = [subject_in(name, options.subject_from) for name in names.tolist()]
     else:
         whose = read_media(options.labels or Path()).subject_of()
-        found = [whose.get(name) for name in names.tolist()]
-    missing = [name for name, who in zip(names.tolist(), found, strict=True) if who is None]
+        subjects = [whose.get(name) for name in names.tolist()]
+    missing = [name for name, who in zip(names.tolist(), subjects, strict=True) if who is None]
     if missing and options.subject_from is not None:
         raise DataError(
             f"{path}: {say('subject_from', options.subject_from)} does not match the template "
@@ -161,31 +157,32 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
             f"{path}: the template {missing[0]!r} is not in {options.labels}, as "
             f"{len(missing):,} of {len(names):,} templates are not"
         )
-    return np.array(found, dtype=str)
+    return np.array(subjects, dtype=str)
 
 
 # ------------------------------------------------------------------------- numbers alone
 
 
-def _recognise(found: Found) -> bool:
+def _recognise(file: Found) -> bool:
     """Whether a text begins with numbers alone and labels of a matrix are given.
 
     Whole numbers under another name than .csv are a top-K list where both sides have labels.
     """
-    options = found.options
+    options = file.options
     sides = options.probe_labels or options.gallery_labels
-    if found.content != "text" or not (sides or options.labels) or not _is_bare(options):
+    if file.content != "text" or not (sides or options.labels) or not _is_bare(options):
         return False
-    count, _ = first_numbers(found.path)
+    count, _ = first_numbers(file.path)
     if count < (2 if sides else 3) or (
         options.labels and options.labels.is_file() and lists_templates(options.labels)
     ):
         return False
     if count > MOST_COLUMNS:
-        raise DataError(f"{found.path}: {matrix_advice(found.path)}")
-    if options.labels or found.suffix == ".csv":
+        raise DataError(f"{file.path}: {matrix_advice(file.path)}")
+    if options.labels or file.suffix == ".csv":
         return True
-    return any({*".eE"} & {*cell} for row in shape_of(found.path).cells for cell in row)
+    cells = chain.from_iterable(shape_of(file.path).cells)
+    return not {*".eE"}.isdisjoint(chain.from_iterable(cells))
 
 
 def _is_bare(options: ReadOptions) -> bool:
@@ -194,6 +191,7 @@ def _is_bare(options: ReadOptions) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read a matrix of numbers alone, whose labels are in files."""
     shape = shape_of(path)
     names = {i: f"column {i + 1}" for i in range(shape.columns)}
     values = np.column_stack([*read_columns(shape, False, {}, names).numbers.values()])

@@ -187,9 +187,8 @@ class GaussianScores:
         require_choice("rank_unit", rank_unit, ("template", "subject"))
         others = require_integer("subjects", subjects, low=1) - 1
         group = require_integer("templates", templates, low=1)
-        if mates is None:
-            best_of = group
-        else:
+        best_of = group
+        if mates is not None:
             best_of = require_integer("mates", mates, low=1)
         candidates, within = (others * group, 1) if rank_unit == "template" else (others, group)
         ranks = np.asarray(rank)

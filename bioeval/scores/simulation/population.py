@@ -239,20 +239,24 @@ def draw_embeddings(
             out[rows] = block
         return out
 
-    sides = [(design.gallery, Stream(design.seed, _TEMPLATE_NOISE))]
-    if design.probes is not None:
-        sides.append((design.probes, Stream(design.seed, _PROBE_NOISE)))
-    parts = [samples for samples, _ in sides]
+    gallery, probes = design.gallery, design.probes
+    embeddings = embed(gallery, Stream(design.seed, _TEMPLATE_NOISE))
+    enrolled = np.ones(len(gallery), dtype=bool)
+    if probes is None:
+        return Population(
+            embeddings, gallery.labels, enrolled, dict(gallery.meta), centres, LAYOUTS[0]
+        )
+    others = embed(probes, Stream(design.seed, _PROBE_NOISE))
+    meta = {}
+    for name, column in gallery.meta.items():
+        meta[name] = np.concatenate([column, probes.meta[name]])
     return Population(
-        embeddings=np.concatenate([embed(samples, noise) for samples, noise in sides]),
-        labels=np.concatenate([samples.labels for samples in parts]),
-        enrolled=np.concatenate([np.full(len(part), part is design.gallery) for part in parts]),
-        meta={
-            name: np.concatenate([part.meta[name] for part in parts])
-            for name in design.gallery.meta
-        },
+        embeddings=np.concatenate([embeddings, others]),
+        labels=np.concatenate([gallery.labels, probes.labels]),
+        enrolled=np.append(enrolled, np.zeros(len(probes), dtype=bool)),
+        meta=meta,
         centres=centres,
-        layout=LAYOUTS[0] if design.probes is None else LAYOUTS[1],
+        layout=LAYOUTS[1],
     )
 
 
@@ -307,12 +311,12 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
 
 
 def _unenrolled(value: Any, subjects: int) -> int:
+    """Return the number of subjects without templates in the gallery."""
     if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
         return max(1, round(float(value) * subjects))
+    whole = value
     if isinstance(value, float) and value == 0.0:
         whole = int(value)
-    else:
-        whole = value
     try:
         return require_integer("unenrolled", whole, low=0)
     except DataError:
@@ -323,6 +327,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
 
 
 def _within(value: Any, people: int) -> np.ndarray:
+    """Return the spread of each person, checked."""
     try:
         array = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -55,10 +55,10 @@ def parse_attacks(attacks: Any) -> dict[str, float]:
         raise DataError(f"{Argument('attacks')} is {attacks!r}; {expected}")
     if (species_of(np.array([*attacks], dtype=object), "attacks") == "").any():
         raise DataError(f"{Argument('attacks')} has a species without a name; {expected}")
-    return {
-        str(name): require_number("attacks", strength, low=0.0, high=1.0)
-        for name, strength in attacks.items()
-    }
+    strengths = {}
+    for name, strength in attacks.items():
+        strengths[str(name)] = require_number("attacks", strength, low=0.0, high=1.0)
+    return strengths
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,12 @@ class AttackRows:
 
     def meta(self, own: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
         """Return metadata of bona fide rows and of attacks in the last session."""
-        more = {
-            name: np.concatenate([column, np.full(len(self.target), column.max(initial=1))])
-            for name, column in own.items()
-        }
-        return more | {ATTACK: np.concatenate([np.full(rows, ""), self.species])}
+        columns = {}
+        for name, column in own.items():
+            last = np.full(len(self.target), column.max(initial=1))
+            columns[name] = np.concatenate([column, last])
+        columns[ATTACK] = np.concatenate([np.full(rows, ""), self.species])
+        return columns
 
     def of_embeddings(self, population: Population, within: Any, metric: Any) -> Scores:
         """Return scores of a population and of attacks on the way from attacker to target."""
@@ -118,9 +119,8 @@ class AttackRows:
         square = scores.probe_ids is scores.gallery_ids
         number = len(self.target)
         labels = np.concatenate([scores.probe_labels, self.target + 1])
-        if square:
-            columns = labels
-        else:
+        columns = labels
+        if not square:
             columns = scores.gallery_labels
         values = np.empty((m + number, len(columns)), dtype=np.float32)
         values[:m, :n] = scores.values
@@ -314,10 +314,9 @@ def simulate(
         raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
     random_state = seed_sequence(random_state)
     if attacks is not None:
+        each = presentations
         if presentations is None:
             each = PRESENTATIONS
-        else:
-            each = presentations
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
@@ -325,16 +324,15 @@ def simulate(
         design = draw_design(
             subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
         )
-        offsets = [
-            require_number(name, given.pop(name, 0.0), low=0.0)
-            * Stream(design.seed, key).normals(design.people)
-            for key, name in enumerate(animals, OFFSETS)
-        ]
+        offsets = []
+        for key, name in enumerate(animals, OFFSETS):
+            sd = require_number(name, given.pop(name, 0.0), low=0.0)
+            offsets.append(sd * Stream(design.seed, key).normals(design.people))
         truth = GaussianScores(**given, kind=kind)
-        found = _gaussian_scores(design, truth, offsets)
+        scores = _gaussian_scores(design, truth, offsets)
         if rows is None:
-            return found
-        return rows.of_scores(found, truth)
+            return scores
+        return rows.of_scores(scores, truth)
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
