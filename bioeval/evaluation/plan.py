@@ -278,10 +278,10 @@ class Plan:
                 reader = jobs[0].reader
                 results = run_jobs(reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
-        found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
+        counts = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         for node, search in self.searches.items():
-            found[node] = TaskCounts(search.job.run(progress), search.options)
-        return found
+            counts[node] = TaskCounts(search.job.run(progress), search.options)
+        return counts
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
@@ -295,25 +295,25 @@ class Plan:
         if extra is not None:
             rows = to_internal(extra, reader.scores.kind)
         finders = []
-        for job, found in self._verified(counted):
-            symmetric = both_ways and found.templates == "single"
+        for job, tally in self._verified(counted):
+            symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
-                targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
+                targets = with_rare_targets(targets, tally.impostor.total / (2 if symmetric else 1))
             wanted = replace(self.wanted(), targets=targets, rows=rows)
             finder = PointFinder.of(
-                found,
+                tally,
                 job.sweep,
                 wanted,
                 symmetric=symmetric,
                 second_pass=job.second_pass,
                 few=is_small(reader.scores),  # nothing to share: its only block is read once
             )
-            finders.append((found, job, finder))
+            finders.append((tally, job, finder))
         self._find(finders)
         if rows is None:
             return
-        points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
+        points = [rows, *(tally.points.rows for tally, *_ in finders if tally.points is not None)]
         searches = counted.get("open_set")
         if searches is not None and searches.tally.form == "identification":
             from bioeval.results.identification import open_set_rows
@@ -336,8 +336,8 @@ class Plan:
             if not (missing := [(job, one) for job, one in passes if one is not None]):
                 break
             take_second_passes(missing)
-        for found, _, finder in finders:
-            found.points = finder.points()
+        for tally, _, finder in finders:
+            tally.points = finder.points()
 
     @stage("keeping scores")
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
@@ -353,19 +353,19 @@ class Plan:
         )
 
         wanted, second_passes = self.wanted(most), []
-        for job, found in self._verified(counted):
+        for job, tally in self._verified(counted):
             second_pass = job.second_pass
             if second_pass is not None:
-                found.kept = kept_of(second_pass, found, wanted, rare=self._rare)
-            if second_pass is None or not holds_points(found):
-                second_passes.append((job, second_pass_near_points(found, wanted)))
+                tally.kept = kept_of(second_pass, tally, wanted, rare=self._rare)
+            if second_pass is None or not holds_points(tally):
+                second_passes.append((job, second_pass_near_points(tally, wanted)))
         if second_passes:
             take_second_passes(second_passes)
         again = dict(second_passes)
-        for job, found in self._verified(counted):
+        for job, tally in self._verified(counted):
             if job in again:
-                found.kept = kept_of(again[job], found, wanted, rare=self._rare)
-            found.kept = at_most_kept(found, most).kept
+                tally.kept = kept_of(again[job], tally, wanted, rare=self._rare)
+            tally.kept = at_most_kept(tally, most).kept
 
     def wanted(self, keep: int = 0) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
@@ -379,8 +379,8 @@ class Plan:
         jobs: dict[str, Any] = {node: task.job for node, task in self.tasks.items()}
         for node, job in jobs.items():
             if job.form == "verification":
-                found: Any = counted[node].tally
-                yield job, found
+                tally: Any = counted[node].tally
+                yield job, tally
 
     @property
     def _rare(self) -> bool:
@@ -434,13 +434,13 @@ def _searches_only(card: Protocol) -> bool:
 
 def of_study(what: str, section: str, card: Protocol) -> Any:
     """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    found = offered(what, section)
-    if found is None:
+    module = offered(what, section)
+    if module is None:
         raise ProtocolError(
             f"protocol {card.name} has a section [{section}], and no study of this installation "
             "evaluates it; leave it out"
         )
-    return found
+    return module
 
 
 def _column_warnings(scores: Scores) -> list[str]:

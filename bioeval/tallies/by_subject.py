@@ -228,8 +228,8 @@ class SubjectAttempts:
 
     def persons_among(self, subjects: np.ndarray) -> int:
         """Return how many people some subjects are: distractors and junk are none."""
-        found = np.unique(subjects)
-        return len(found) - int(self.no_person[found].sum())
+        distinct = np.unique(subjects)
+        return len(distinct) - int(self.no_person[distinct].sum())
 
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
@@ -296,8 +296,8 @@ class SubjectAttempts:
             row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0]
             left, right = (self._person[codes].astype(np.int32) for codes in self._pairs)
             return row.astype(np.float64), left, right
-        found = counts_of("attempts", self.reader, self._list)
-        return found["values"].array(), found["left"].array(), found["right"].array()
+        attempts = counts_of("attempts", self.reader, self._list)
+        return attempts["values"].array(), attempts["left"].array(), attempts["right"].array()
 
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
@@ -344,19 +344,19 @@ class SubjectAttempts:
         if self.job.templates == "multi":
             fusion = self.job.fusion
         if engine() is None or not isinstance(sink, MergingSink):
-            found = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
+            attempts = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
         else:
-            found = counts_of(
+            attempts = counts_of(
                 "pairs", reader, _PairCounter(people, fusion, thresholds, sink.fresh())
             )
-            sink.include_counts(found["sink"])
-        return found["genuine"].array(), found["people"].array()
+            sink.include_counts(attempts["sink"])
+        return attempts["genuine"].array(), attempts["people"].array()
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None
         probes, groups = self.job.claims
-        found = counts_of("claims", self.reader, self._gather_claims)
-        values, claim = found["values"].array(), found["claims"].array()
+        attempts = counts_of("claims", self.reader, self._gather_claims)
+        values, claim = attempts["values"].array(), attempts["claims"].array()
         left = self._person[self.scores._codes.probe[probes[claim]]]
         right = self._person[self.reader.gallery.subjects[groups[claim]]]
         return self._listed(values, left, right, thresholds, sink)
@@ -467,9 +467,9 @@ class _PairCounter:
                 count,
                 last,
             )
-            found = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
+            filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             starts = np.append(0, np.cumsum(last - begin))
-            entries = right[found], layer[found], count[found]
+            entries = right[filled], layer[filled], count[filled]
             sink.add(PairCounts(who[ends[:-1]], starts, *entries))
             report(block.low + int(ends[-1]), len(self.people[0]))
 

@@ -161,9 +161,9 @@ def gather(
     if rows is None:
         rows = np.arange(len(values))
     size = int((stop - start).sum())
-    found = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
-    filled = kernel.gather(values, rows, start, stop, self_position, *found)
-    value, index, position = found
+    out = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
+    filled = kernel.gather(values, rows, start, stop, self_position, *out)
+    value, index, position = out
     return value[:filled], index[:filled], position[:filled]
 
 

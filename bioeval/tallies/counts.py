@@ -174,10 +174,10 @@ class CellCounts:
         if not len(filled):
             return replace(self, exponent=0, first=0, counts=self.counts[:0])
         low, high = int(filled[0]), int(filled[-1]) + 1
-        found = replace(self, first=self.first + low, counts=self.counts[low:high])
-        while len(found.counts) > CELLS:
-            found = found.coarsened(found.exponent + 1)
-        return found
+        cells = replace(self, first=self.first + low, counts=self.counts[low:high])
+        while len(cells.counts) > CELLS:
+            cells = cells.coarsened(cells.exponent + 1)
+        return cells
 
     def coarsened(self, exponent: int) -> CellCounts:
         """Return the same counts in wider cells, of another exponent."""

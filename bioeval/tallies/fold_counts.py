@@ -75,10 +75,10 @@ class FoldRowReader:
         else:
             swept = map(self._placed, self.reader)
         kept = []
-        for rows, found in swept:
-            yield rows, found
-            if self.multi and self.scores.shape[0] * found.values.shape[1] <= KEPT_VALUES:
-                kept.append((rows, found))
+        for rows, block in swept:
+            yield rows, block
+            if self.multi and self.scores.shape[0] * block.values.shape[1] <= KEPT_VALUES:
+                kept.append((rows, block))
             if tick is not None:
                 tick(rows.stop - rows.start)
         self.kept = kept
@@ -365,8 +365,8 @@ class FoldPass(InBlocks):
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
-        found = self.over(rows.sweep_of(low, high))
-        return {**found, "watch": self.watched(rows.reader, low, high) if self.looks else {}}
+        counts = self.over(rows.sweep_of(low, high))
+        return {**counts, "watch": self.watched(rows.reader, low, high) if self.looks else {}}
 
     def whole(self, tick: Tick | None) -> dict[str, Any]:
         """Return the counts of all rows, made by the chosen engine."""
@@ -381,9 +381,9 @@ class FoldPass(InBlocks):
                 tick(done - before)
             before = done
 
-        found = chosen.count(self, progress)
-        self.include_watched(found["watch"])
-        return found
+        counts = chosen.count(self, progress)
+        self.include_watched(counts["watch"])
+        return counts
 
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows."""
@@ -409,11 +409,11 @@ class CountPass(FoldPass):
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
         gathered: list[Found] = []
-        for rows, found in swept:
+        for rows, block in swept:
             for table in itertools.chain(*tables):
-                table.add(rows, found)
+                table.add(rows, block)
             if self.genuine:
-                value, row, position = gather(*found)
+                value, row, position = gather(*block)
                 gathered.append((value, row + rows.start, position))
         results = [[table.result() for table in some] for some in tables]
         every = results[0][0].sum(axis=(0, 1), dtype=np.int64)
@@ -432,8 +432,8 @@ class RangePass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the extent of some rows."""
         extent = Extent()
-        for _, found in swept:
-            extent = extent.merge(Extent.of(*found[:3]))
+        for _, block in swept:
+            extent = extent.merge(Extent.of(*block[:3]))
         return {"extent": extent}
 
 
@@ -460,9 +460,9 @@ class CollectPass(FoldPass):
         if engine() is None:
             kept, joined = self._collect(self.rows.sweep(tick))
         else:
-            found = self.whole(tick)
-            kept = _of_tree(found["kept"])
-            joined = [_of_tree(found["joined"][str(i)]) for i in range(len(self.partitions))]
+            counts = self.whole(tick)
+            kept = _of_tree(counts["kept"])
+            joined = [_of_tree(counts["joined"][str(i)]) for i in range(len(self.partitions))]
         for parts, coded in zip(joined, self._coded(kept), strict=True):
             yield _joined([*parts, coded]) if parts else coded
 
@@ -480,8 +480,8 @@ class CollectPass(FoldPass):
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
         kept: list[Found] = []
         waiting = 0
-        for rows, found in swept:
-            inside = self._inside(rows, found)
+        for rows, block in swept:
+            inside = self._inside(rows, block)
             if self.keep is not None:
                 these = self.keep(*inside)
                 inside = tuple(x[these] for x in inside)
@@ -495,8 +495,8 @@ class CollectPass(FoldPass):
 
     def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
         """Return the joined scores of each partition if they take fewer bytes; else None."""
-        values = np.concatenate([np.empty(0, self.dtype), *(found[0] for found in kept)])
-        bytes_kept = sum(x.nbytes for found in kept for x in found)
+        values = np.concatenate([np.empty(0, self.dtype), *(scores[0] for scores in kept)])
+        bytes_kept = sum(x.nbytes for scores in kept for x in scores)
         of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
         most = bytes_kept // (of_each * len(self.partitions))
         if len(values) <= FEW or len(np.unique(values)) > most:
@@ -614,7 +614,7 @@ class FoldSweep:
     def _first_grid(self) -> CellGrid:
         """Place the cells by a sample of the rows, with a margin around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
-        ranges = [Extent.of(*found[:3]) for found in sample]
+        ranges = [Extent.of(*block[:3]) for block in sample]
         self.dtype = sample[0].values.dtype
         low, high = min(r.low for r in ranges), max(r.high for r in ranges)
         return self._grid_for(low, high, 3 * self.number // 4)
@@ -647,10 +647,10 @@ class FoldSweep:
         from_memory = self.rows.from_memory
         late = from_memory and engine() is None  # or the rows of a failed attempt show twice
         work = CountPass(self.rows, self.partitions, self.grid)
-        found = work.whole(None if late else tick)
-        genuine, row, position = (found["genuine"][str(i)].array() for i in range(3))
+        counts = work.whole(None if late else tick)
+        genuine, row, position = (counts["genuine"][str(i)].array() for i in range(3))
         if from_memory:
-            if found["failed"] or len(genuine) < self._expected():
+            if counts["failed"] or len(genuine) < self._expected():
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
                 self.count(tick)
                 return
@@ -660,8 +660,8 @@ class FoldSweep:
         self.genuine = genuine[order].astype(np.float64)
         for i, one in enumerate(self.partitions):
             one.pair = one.pairs_of(row[order], position[order])
-            one.counts = found["counts"][str(i)]
-        self.total = found["total"]
+            one.counts = counts["counts"][str(i)]
+        self.total = counts["total"]
 
     def _expected(self) -> int:
         """Return the number of genuine scores if no comparison has failed."""
@@ -694,13 +694,13 @@ class FoldSweep:
         if low >= high or narrower.exponent >= self.grid.exponent:
             return False
         self.grid = narrower
-        found = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
+        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
         edges = narrower.edges[:-1]
         between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
         divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
         for i, one in enumerate(self.partitions):
-            one.counts = divided(one.counts, found["counts"][str(i)])
-        self.total = divided(self.total, found["total"])
+            one.counts = divided(one.counts, counts["counts"][str(i)])
+        self.total = divided(self.total, counts["total"])
         self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 

@@ -149,8 +149,8 @@ class GroupTally:
             b = int(every.bin_of(threshold))
             inside = places[is_accepted(values[places], threshold)]
             inside = inside[sweep.edges.searchsorted(values[inside]) == b]
-            found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
-            accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
+            more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
+            accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
         return cls(reader.about, chosen, rejected, genuine, accepted, made, own)

@@ -130,8 +130,8 @@ class _Bins:
             points.equal_error = attempts.equal_error()
         else:
             yield "eer", self.equal_error()
-        found = [self._at_far(x) for x in [0.0, *points.far_target.tolist()]]
-        frr, threshold, low, high, exact = map(np.array, zip(*found, strict=True))
+        at_far = [self._at_far(x) for x in [0.0, *points.far_target.tolist()]]
+        frr, threshold, low, high, exact = map(np.array, zip(*at_far, strict=True))
         points.zero_far, points.zero_far_threshold = float(frr[0]), float(threshold[0])
         points.frr_at_far, points.threshold_at_far = frr[1:], threshold[1:]
         if not exact[0]:
@@ -207,13 +207,13 @@ class _Bins:
         """Return bounds of the least costs: no point is better than the ends of its bin."""
         far = self.attempts.below / self.attempts.impostor_attempts
         frr = self.false_rejects / self.attempts.genuine_attempts
-        found = []
+        costs_of_each = []
         for p, miss, accept in costs.tolist():
             reject_all = p * miss * 1.0
             best = p * miss * frr + (1 - p) * accept * far[:-1]
             ends = p * miss * frr + (1 - p) * accept * far[1:]
-            found.append([min(reject_all, x.min()) for x in (best, ends)])
-        low, high = np.array(found).reshape(-1, 2).T
+            costs_of_each.append([min(reject_all, x.min()) for x in (best, ends)])
+        low, high = np.array(costs_of_each).reshape(-1, 2).T
         return low, high
 
 
@@ -234,20 +234,20 @@ def closest_windows(
         return [(-np.inf, np.inf)], 1.0
     if kept is None:
         kept = counts
-    found = kept == 0
+    chosen = kept == 0
     distance = np.full(len(counts), np.inf)
     for each in _distances(grid, counts, genuine, wanted):
         np.minimum(distance, each, out=distance)
     for cell in np.argsort(distance, kind="stable"):
         if 0 < kept[cell] <= most:
-            found[cell] = True
+            chosen[cell] = True
             most -= kept[cell]
     ends = grid.boundaries
     ends[0], ends[-1] = -np.inf, np.inf
-    change = np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2)
+    change = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
     # A window without scores is of no use.
     windows = [(float(ends[a]), float(ends[b])) for a, b in change if kept[a:b].any()]
-    return windows, float(kept[found].sum() / counts.sum())
+    return windows, float(kept[chosen].sum() / counts.sum())
 
 
 def _distances(
@@ -290,8 +290,8 @@ def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> SecondPass:
     """Return a second pass over the scores of a tally that keeps those closest to its points."""
     cells = tally.impostor
-    found = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
-    second_pass = SecondPass(found)
+    windows = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
+    second_pass = SecondPass(windows)
     grid = cells.grid.with_margin()
     # The last cells end at the largest float, beyond which there is no grid.
     if len(cells.counts) and np.isfinite(grid.boundaries).all():

@@ -57,8 +57,8 @@ class LeftOut:
         fusion = None
         if unit == "subject":
             fusion = tally.fusion
-        found = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
-        arrays = {name: joined.array() for name, joined in found.items()}
+        counts = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
+        arrays = {name: joined.array() for name, joined in counts.items()}
         who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays |= {name: subject[arrays[name]] for name in ("nearest", "subject")}
@@ -105,12 +105,12 @@ class _Counter:
             rows = self._of_block(block if self.fusion is None else block.fused(self.fusion))
             for name, values in zip(names, rows, strict=True):
                 arrays[name].append(values)
-        return {name: ConcatenatedRows(tuple(found)) for name, found in arrays.items()}
+        return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
         shape = len(block.values), len(block.starts) - 1
         closer, tied, before = (np.empty(shape, dtype=np.int32) for _ in range(3))
-        found = ByGroup(
+        by_group = ByGroup(
             closer,
             tied,
             before,
@@ -118,12 +118,12 @@ class _Counter:
             np.empty(shape[0]),
         )
         count_by_group(
-            block.values, block.columns, block.starts, block.own, block.self_position, found
+            block.values, block.columns, block.starts, block.own, block.self_position, by_group
         )
-        least, most = _before_mate(self.ties, *found[:3])
+        least, most = _before_mate(self.ties, *by_group[:3])
         # The best rank that a probe may have without the subject.
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
         kept = np.nonzero((most > 0) & (rank <= self.ranks))
         probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
-        pairs = (x[kept] for x in (found.closer, found.tied, found.before))
-        return found.nearest, found.second, probe, group, *pairs
+        pairs = (x[kept] for x in (by_group.closer, by_group.tied, by_group.before))
+        return by_group.nearest, by_group.second, probe, group, *pairs

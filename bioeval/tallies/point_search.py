@@ -230,11 +230,11 @@ class PointFinder:
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        found = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
-        _add_points(points, self._look_into(found), wanted, self._with_rows)
+        scores = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
+        _add_points(points, self._look_into(scores), wanted, self._with_rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
-            corners = self._corners(found)
+            corners = self._corners(scores)
             _add_every_score(points, corners, self._with_rows, attempts, self._pairs, self._moments)
         return points
 
@@ -298,12 +298,12 @@ class PointFinder:
         if second_pass.with_moments:
             self._moments = second_pass.moments()
             finite = int(self._cells.counts.sum())
-            require_same(sum(int(number.sum()) for _, number, *_ in second_pass.rows), finite)
+            require_same(sum(int(x.number.sum()) for x in second_pass.rows), finite)
         if isinstance(second_pass, _Division):
-            for edges, found in second_pass.parts():
+            for edges, counted in second_pass.parts():
                 b = int(self._attempts.bin_of(edges[-1]))
-                require_same(int(found.sum()), int(counts[b]))
-                self._attempts.split(b, edges, found)
+                require_same(int(counted.sum()), int(counts[b]))
+                self._attempts.split(b, edges, counted)
                 counts = self._attempts.counts
             self._needed = self._needed[:0]
         elif second_pass.windows:

@@ -227,9 +227,9 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> n
     """Return these points of several ROCs, the points of each from one start to the next."""
     from bioeval.kernels import hull
 
-    found = np.empty(len(starts) - 1)
-    hull.hull_equal_errors(far, frr, starts, found)
-    return found
+    rates = np.empty(len(starts) - 1)
+    hull.hull_equal_errors(far, frr, starts, rates)
+    return rates
 
 
 @dataclass

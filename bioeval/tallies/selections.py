@@ -297,15 +297,15 @@ class _Batch:
             }
             lists = _lists(self.places, [of_task[name] for name in names])
             verified = [name for name in names if name != "open_set"]
-            found = _Points(self.ordered.values, lists, wanted, number * len(verified))
+            finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
             if wanted.every_score:
                 every = verified
             else:
                 every = []
             rows = [row for name in every for row in self._rows(name)]
-            found.find_more(rows)
+            finder.find_more(rows)
             for i, name in enumerate(names):
-                points[name] = found.of(slice(i * number, (i + 1) * number), name in verified)
+                points[name] = finder.of(slice(i * number, (i + 1) * number), name in verified)
             for name in verified:
                 points[name].symmetric = np.zeros(number, dtype=bool)
             if "single" in points:
@@ -315,18 +315,18 @@ class _Batch:
 
     def attempts(self) -> Iterator[SelectionAttempts]:
         """Yield the attempts of each selection."""
-        found, values = self.found, self.ordered.values
-        mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
+        output, values = self.found, self.ordered.values
+        mate, other, enrolled = values[output.best], values[output.other], output.own >= 0
         groups = kernel.COUNTED.index("groups")
         failed = kernel.COUNTED.index("failed")
-        for k, counts in enumerate(found.counts.tolist()):
+        for k, counts in enumerate(output.counts.tolist()):
             rows = slice(self.row_starts[k], self.row_starts[k + 1])
             cells = slice(self.cells[k], self.cells[k + 1])
             by_templates = {
                 name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
                 for name, at, places in (
-                    ("single", 0, found.single[cells]),
-                    ("multi", 2, found.multi[cells]),
+                    ("single", 0, output.single[cells]),
+                    ("multi", 2, output.multi[cells]),
                 )
             }
             yield SelectionAttempts(
@@ -334,7 +334,7 @@ class _Batch:
                 by_templates,
                 mate[rows],
                 other[rows],
-                found.place[:, rows],
+                output.place[:, rows],
                 enrolled[rows],
                 counts[groups],
                 counts[failed],
@@ -342,11 +342,11 @@ class _Batch:
 
     def _rows(self, name: str) -> list[Rows]:
         """Return the rows of each selection, with the limits of the own subjects."""
-        found = self.found
-        widths, lines, start, stop = self.n, found.lines, found.start, found.stop
+        output = self.found
+        widths, lines, start, stop = self.n, output.lines, output.start, output.stop
         if name == "multi":
-            widths, lines = found.counts[:, kernel.COUNTED.index("groups")], found.nearest
-            start, stop = np.maximum(found.own, 0), found.own + 1
+            widths, lines = output.counts[:, kernel.COUNTED.index("groups")], output.nearest
+            start, stop = np.maximum(output.own, 0), output.own + 1
         made = []
         for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
             own = slice(row, row + m)
@@ -496,7 +496,7 @@ class _Points:
 
     def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
         """Return d' of each selection, from the rows of its impostor scores."""
-        found = np.full(self.verified, np.nan)
+        values = np.full(self.verified, np.nan)
         some = np.flatnonzero(self.defined[: self.verified]).tolist()
         forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
         # Rows of one width and scale are summed in one call.
@@ -515,9 +515,9 @@ class _Points:
                 own = slice(first, first + len(rows[k][0]))
                 impostor = moments_of_rows(scale, *(x[own] for x in sums))
                 genuine = self._finite(self.lists.genuine[k])
-                found[k] = d_prime(moments_of(self.values[genuine]), impostor)
+                values[k] = d_prime(moments_of(self.values[genuine]), impostor)
                 first = own.stop
-        return found
+        return values
 
     def _finite(self, ends: np.ndarray) -> np.ndarray:
         """Return the places of a list whose scores are finite."""

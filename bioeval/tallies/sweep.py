@@ -233,10 +233,10 @@ class SweepWork(InBlocks):
 def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
     """Whether counts of blocks of rows can be merged; raise if they would have to be."""
     rows = reader.of_rows and not are_pairs(reader.scores)
-    found = rows and all(hasattr(job, "include_counts") for job in jobs)
-    if not found:
+    mergeable = rows and all(hasattr(job, "include_counts") for job in jobs)
+    if not mergeable:
         refuse_engine()
-    return found
+    return mergeable
 
 
 def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
@@ -474,30 +474,30 @@ class RowSweep:
         else:
             self.digits = 0
         if exact is None:
-            found = self._computed_mates(row, column)
+            mates = self._computed_mates(row, column)
         else:
-            found = exact
+            mates = exact
         if larger_is_closer(self.scores.kind):
-            found = -found
+            mates = -mates
         left_out = place == gallery.self_position[row]
         left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == Mask.IGNORE
-        found[left_out] = np.nan
-        return found
+        mates[left_out] = np.nan
+        return mates
 
     def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return scores of cells; those of a mapped file are read gradually."""
-        found = np.empty(len(rows), dtype=self.dtype)
+        scores = np.empty(len(rows), dtype=self.dtype)
         for low in range(0, len(rows), MATES):
             some = slice(low, low + MATES)
-            found[some] = self.scores._base[rows[some], columns[some]]
+            scores[some] = self.scores._base[rows[some], columns[some]]
             give_back(self.scores)
-        return found
+        return scores
 
     def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Return scores of embeddings, computed for a few subjects at a time."""
-        found = np.empty(len(row), dtype=self.dtype)
+        scores = np.empty(len(row), dtype=self.dtype)
         own = self.reader.gallery.own[row]
         order = np.argsort(own, kind="stable")
         row, column, own = row[order], column[order], own[order]
@@ -510,8 +510,8 @@ class RowSweep:
             block = self.scores._base.among(
                 self.scores._base_rows(rows), self.scores._base_columns(columns)
             )
-            found[order[some]] = block[i, j]
-        return found
+            scores[order[some]] = block[i, j]
+        return scores
 
     def _nearest(self, mates: np.ndarray) -> np.ndarray:
         """Return the least genuine score of each row that has any."""
@@ -603,8 +603,8 @@ class RowSweep:
         probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
         single, multi = tables
         refused = np.zeros(len(rows), dtype=np.int64)
-        found = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
-        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
+        output = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
+        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, output, scratch)
         if refused.any():
             return None
         return genuine
@@ -654,11 +654,11 @@ class RowSweep:
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:
         """Return copies of rows from all over a mapped file, so that no neighbours are mapped."""
-        found = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
+        copies = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
         for low in range(0, len(rows), PILOT_GROUPS):
-            found[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
+            copies[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
             give_back(self.scores)
-        return found
+        return copies
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
         """Return the arrays that the facts are written to: the first job's, or temporary ones."""
@@ -706,11 +706,11 @@ def _sample(job: VerificationJob, block: Block) -> CellCounts:
         start, stop = block.own, block.own + 1
     column = np.arange(values.shape[1])
     impostor = (column < start[:, None]) | (column >= stop[:, None])
-    found = values[impostor & np.isfinite(values)]
-    if not len(found):
+    scores = values[impostor & np.isfinite(values)]
+    if not len(scores):
         return CellCounts()
-    grid = CellGrid.covering(float(found.min()), float(found.max()))
-    places = grid.places_of(found.astype(np.float64)).astype(np.int64)
+    grid = CellGrid.covering(float(scores.min()), float(scores.max()))
+    places = grid.places_of(scores.astype(np.float64)).astype(np.int64)
     return CellCounts(grid.exponent, grid.first, np.bincount(places, minlength=grid.count))
 
 

@@ -211,8 +211,8 @@ class VerificationJob:
         assert self.unenrolled_probes is not None
         if self.templates == "multi":
             block = block.fused(self.fusion)
-        found = gather_claims(block, self.unenrolled_probes)[0]
-        return found[found == found]
+        scores = gather_claims(block, self.unenrolled_probes)[0]
+        return scores[scores == scores]
 
     def add_pairs(self) -> None:
         """Count fixed trials."""

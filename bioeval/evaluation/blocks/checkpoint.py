@@ -48,17 +48,17 @@ def digest_of_rows(scores: Scores, low: int, high: int) -> str:
     """
     if scores._streams:
         return ""
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     n = scores.shape[1]
     step = max(1, _PIECE // (n * scores.dtype.itemsize))
     for first in range(low, high, step):
-        found.update(np.ascontiguousarray(scores._read_rows(first, min(first + step, high))))
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(scores._read_rows(first, min(first + step, high))))
+    return digest.hexdigest()
 
 
 def digests_of(scores: Scores) -> dict[str, str]:
     """Return digests of the scores; the values of a matrix have digests by row instead."""
-    found = {
+    digests = {
         "shape": " x ".join(map(str, scores.shape)),
         "dtype": scores.dtype.name,
         "kind": scores.kind,
@@ -66,23 +66,23 @@ def digests_of(scores: Scores) -> dict[str, str]:
         "exclude": ", ".join(scores.exclude),
     }
     if are_pairs(scores):
-        found["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
-        return found
-    found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
-    found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
+        digests["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
+        return digests
+    digests["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
+    digests["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
     for side, columns in (("probe_meta", scores.probe_meta), ("gallery_meta", scores.gallery_meta)):
-        found[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
+        digests[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
     if scores._has_mask:
-        found["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
+        digests["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores._streams:
         source = scores._base
         metric = source.metric
         if isinstance(metric, str):
-            found["metric"] = metric
+            digests["metric"] = metric
         else:
-            found["metric"] = repr(metric)
-        found["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
-    return found
+            digests["metric"] = repr(metric)
+        digests["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
+    return digests
 
 
 def digest_of_data(scores: Scores) -> str:
@@ -101,14 +101,14 @@ def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 
 def digest_of(*arrays: np.ndarray) -> str:
     """Return the digest of arrays; of other objects, that of their text."""
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     for array in arrays:
-        found.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
         if array.dtype.hasobject:
-            found.update(repr([plain(x) for x in array.ravel().tolist()]).encode())
+            digest.update(repr([plain(x) for x in array.ravel().tolist()]).encode())
         else:
-            found.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return found.hexdigest()
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _kept_option(name: str, value: Any) -> Any:
@@ -458,7 +458,7 @@ def _difference(known: Any, wanted: Any, where: str = "") -> str:
             word = _WORDS.get(name, name)
         if name == where:  # the scores of an argument of that name
             word = where
-        found = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
-        if found:
-            return found
+        difference = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
+        if difference:
+            return difference
     return ""
