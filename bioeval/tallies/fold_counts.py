@@ -269,19 +269,19 @@ class FoldCounts:
         self.counts: np.ndarray | int = 0
         self.added = 0
 
-    def add(self, rows: slice, found: FoldRows) -> None:
+    def add(self, rows: slice, block: FoldRows) -> None:
         """Count some rows."""
-        values = found.values
+        values = block.values
         if self.added + values.size > FLUSH:
             self.counts = self.counts + self._waiting().astype(np.int64)
             self.tables[:] = 0
             self.added = 0
         if self.within:
             same = self.folds.probe[rows, None] == self.folds.gallery
-            found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
+            block = block._replace(values=np.where(same, values, values.dtype.type(np.nan)))
         room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
-            found,
+            block,
             self.row[rows],
             self.offset,
             self.grid.window(values.dtype),
@@ -322,11 +322,22 @@ FEW = 1 << 12
 # Says which scores are kept, from their values, rows and positions.
 Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-# Scores, their rows and their positions.
-Found = tuple[np.ndarray, ...]
 
-# Scores, the number of the pair of folds of each, and how often it occurs.
-Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
+class Placed(NamedTuple):
+    """Scores, their rows and their positions."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    positions: np.ndarray
+
+
+class Weighted(NamedTuple):
+    """Scores, the number of the pair of folds of each, and how often it occurs."""
+
+    values: np.ndarray
+    pairs: np.ndarray
+    weights: np.ndarray
+
 
 Swept = Iterable[tuple[slice, FoldRows]]
 
@@ -350,7 +361,7 @@ class FoldPass(InBlocks):
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
         self.rows, self.reader = rows, rows.reader
-        self.partitions = [one.bare() for one in partitions]
+        self.partitions = [partition.bare() for partition in partitions]
 
     @property
     def scores(self) -> Scores:
@@ -360,13 +371,19 @@ class FoldPass(InBlocks):
     @property
     def depends_on(self) -> list[np.ndarray]:
         """The folds of all templates."""
-        return [side for one in self.partitions for side in (one.probe, one.gallery)]
+        sides = []
+        for partition in self.partitions:
+            sides += [partition.probe, partition.gallery]
+        return sides
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
         counts = self.over(rows.sweep_of(low, high))
-        return {**counts, "watch": self.watched(rows.reader, low, high) if self.looks else {}}
+        counts["watch"] = {}
+        if self.looks:
+            counts["watch"] = self.watched(rows.reader, low, high)
+        return counts
 
     def whole(self, tick: Tick | None) -> dict[str, Any]:
         """Return the counts of all rows, made by the chosen engine."""
@@ -408,18 +425,19 @@ class CountPass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
-        gathered: list[Found] = []
+        gathered: list[Placed] = []
         for rows, block in swept:
             for table in itertools.chain(*tables):
                 table.add(rows, block)
             if self.genuine:
                 value, row, position = gather(*block)
-                gathered.append((value, row + rows.start, position))
-        results = [[table.result() for table in some] for some in tables]
+                gathered.append(Placed(value, row + rows.start, position))
+        results = []
+        for some in tables:
+            results.append([table.result() for table in some])
         every = results[0][0].sum(axis=(0, 1), dtype=np.int64)
-        each = zip(self.partitions, results, strict=True)
         return {
-            "counts": {str(i): one.parts_of(some) for i, (one, some) in enumerate(each)},
+            "counts": {str(i): x.parts_of(results[i]) for i, x in enumerate(self.partitions)},
             "total": every[:-1],
             "failed": int(every[-1]),
             "genuine": _as_tree(gathered),
@@ -461,8 +479,10 @@ class CollectPass(FoldPass):
             kept, joined = self._collect(self.rows.sweep(tick))
         else:
             counts = self.whole(tick)
-            kept = _of_tree(counts["kept"])
-            joined = [_of_tree(counts["joined"][str(i)]) for i in range(len(self.partitions))]
+            kept = list(map(Placed._make, _of_tree(counts["kept"])))
+            joined = []
+            for i in range(len(self.partitions)):
+                joined.append(list(map(Weighted._make, _of_tree(counts["joined"][str(i)]))))
         for parts, coded in zip(joined, self._coded(kept), strict=True):
             yield _joined([*parts, coded]) if parts else coded
 
@@ -475,51 +495,52 @@ class CollectPass(FoldPass):
         trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
         return {"kept": _as_tree(kept), "joined": trees}
 
-    def _collect(self, swept: Swept) -> tuple[list[Found], list[list[Weighted]]]:
+    def _collect(self, swept: Swept) -> tuple[list[Placed], list[list[Weighted]]]:
         """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
-        kept: list[Found] = []
+        kept: list[Placed] = []
         waiting = 0
         for rows, block in swept:
             inside = self._inside(rows, block)
             if self.keep is not None:
                 these = self.keep(*inside)
-                inside = tuple(x[these] for x in inside)
+                inside = Placed(*(x[these] for x in inside))
             kept.append(inside)
-            waiting += len(inside[0])
+            waiting += len(inside.values)
             if waiting > COLLECT:
                 for parts, coded in zip(joined, self._coded(kept), strict=True):
                     parts[:] = [_joined([*parts, coded])]
                 kept, waiting = [], 0
         return kept, joined
 
-    def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
+    def _fewer(self, kept: Sequence[Placed]) -> list[Weighted] | None:
         """Return the joined scores of each partition if they take fewer bytes; else None."""
-        values = np.concatenate([np.empty(0, self.dtype), *(scores[0] for scores in kept)])
-        bytes_kept = sum(x.nbytes for scores in kept for x in scores)
+        values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in kept)])
+        bytes_kept = sum(x.nbytes for x in itertools.chain(*kept))
         of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
         most = bytes_kept // (of_each * len(self.partitions))
         if len(values) <= FEW or len(np.unique(values)) > most:
             return None
         joined = [_joined([coded]) for coded in self._coded(kept)]
-        if of_each * sum(len(x[0]) for x in joined) < bytes_kept:
+        if of_each * sum(len(x.values) for x in joined) < bytes_kept:
             return joined
         return None
 
-    def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
+    def _coded(self, kept: Sequence[Placed]) -> Iterator[Weighted]:
         """Yield the distinct scores collected for each partition, in increasing order."""
         none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
         values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
         order = np.argsort(values)
         values, row, position = values[order].astype(np.float64), row[order], position[order]
         for one in self.partitions:
-            yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
+            weights = np.ones(len(values), dtype=np.int64)
+            yield Weighted(values, one.pairs_of(row, position), weights)
 
-    def _inside(self, rows: slice, found: FoldRows) -> Found:
+    def _inside(self, rows: slice, block: FoldRows) -> Placed:
         """Return the impostor scores of some rows in windows, with rows and positions."""
-        windows, values, chunks = self.windows, found.values, numba.get_num_threads()
+        windows, values, chunks = self.windows, block.values, numba.get_num_threads()
         if not len(windows.upto):
-            return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
+            return Placed(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
         of_chunk = -(-len(values) // chunks) * values.shape[1]
         room = min(of_chunk, windows.scores)
         out = np.empty((chunks, room), dtype=values.dtype)
@@ -527,7 +548,7 @@ class CollectPass(FoldPass):
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
         kernel.collect_scores(
-            found,
+            block,
             fold if len(windows.first) > 2 else np.zeros_like(fold),
             windows.first,
             windows.above,
@@ -538,26 +559,29 @@ class CollectPass(FoldPass):
         )
         kept = np.arange(room) < filled[:, None]
         row, position = place[kept].T
-        return out[kept], row + np.int32(rows.start), position
+        return Placed(out[kept], row + np.int32(rows.start), position)
 
 
 def _joined(parts: Sequence[Weighted]) -> Weighted:
     """Join equal scores of the same pair of folds."""
-    values, code, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    values = np.concatenate([x.values for x in parts])
+    pairs = np.concatenate([x.pairs for x in parts])
+    weights = np.concatenate([x.weights for x in parts])
     if not len(values):
-        return values, code, weights
-    order = np.lexsort((code, values))
-    values, code, weights = values[order], code[order], weights[order]
-    new = np.append(True, (values[1:] != values[:-1]) | (code[1:] != code[:-1]))
+        return Weighted(values, pairs, weights)
+    order = np.lexsort((pairs, values))
+    values, pairs, weights = values[order], pairs[order], weights[order]
+    new = np.append(True, (values[1:] != values[:-1]) | (pairs[1:] != pairs[:-1]))
     starts = np.flatnonzero(new)
-    return values[starts], code[starts], np.add.reduceat(weights, starts)
+    return Weighted(values[starts], pairs[starts], np.add.reduceat(weights, starts))
 
 
-def _as_tree(found: Sequence[Found]) -> dict[str, ConcatenatedRows]:
+def _as_tree(parts: Sequence[Placed | Weighted]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, concatenated, as counts of a block of rows."""
-    if not found:
+    if not parts:
         return {str(i): ConcatenatedRows() for i in range(3)}
-    return {str(i): ConcatenatedRows.of(np.concatenate([x[i] for x in found])) for i in range(3)}
+    columns = map(np.concatenate, zip(*parts, strict=True))
+    return {str(i): ConcatenatedRows.of(column) for i, column in enumerate(columns)}
 
 
 def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
@@ -624,7 +648,8 @@ class FoldSweep:
 
         The outermost ones are open.
         """
-        low, high = (low, high) if low <= high else (0.0, 0.0)
+        if low > high:
+            low = high = 0.0
         info = np.finfo(self.dtype)
         exponent = max(cell_exponent(low, high, number), int(info.minexp) + 3)
         most = int(info.maxexp) - 33
@@ -648,7 +673,9 @@ class FoldSweep:
         late = from_memory and engine() is None  # or the rows of a failed attempt show twice
         work = CountPass(self.rows, self.partitions, self.grid)
         counts = work.whole(None if late else tick)
-        genuine, row, position = (counts["genuine"][str(i)].array() for i in range(3))
+        genuine = counts["genuine"]["0"].array()
+        row = counts["genuine"]["1"].array()
+        position = counts["genuine"]["2"].array()
         if from_memory:
             if counts["failed"] or len(genuine) < self._expected():
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
@@ -718,11 +745,11 @@ class FoldSweep:
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""
-        ends = [runs_of(flags) for flags in wanted]
-        first, last = (np.concatenate(side) for side in zip(*ends, strict=True))
+        firsts, lasts = zip(*map(runs_of, wanted), strict=True)
+        first, last = np.concatenate(firsts), np.concatenate(lasts)
         above = np.where(first > 0, self.edges[first - 1], np.nan)
         return RowWindows(
-            np.concatenate([[0], np.cumsum([len(one) for one, _ in ends])]),
+            np.concatenate([[0], np.cumsum([len(x) for x in firsts])]),
             rounded_down(above, self.dtype),
             rounded_down(self.edges[last], self.dtype),
             int(self.total[wanted.any(axis=0)].sum()),

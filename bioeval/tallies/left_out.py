@@ -79,8 +79,9 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
     A subject has `largest` candidates at most, by which a probe's rank may improve.
     """
     mated = tally.mates > 0
-    facts = (x[mated] for x in (tally.closer, tally.tied, tally.tied_before))
-    least, most = _before_mate(ties, *facts)
+    least, most = _before_mate(
+        ties, tally.closer[mated], tally.tied[mated], tally.tied_before[mated]
+    )
     reached = np.maximum(least + 1 - largest, 1)
     order = np.argsort(reached, kind="stable")
     beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > ROOM)
@@ -108,8 +109,9 @@ class _Counter:
         return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
+        """Return the facts of the rows of a block, and of its pairs of a row and a group."""
         shape = len(block.values), len(block.starts) - 1
-        closer, tied, before = (np.empty(shape, dtype=np.int32) for _ in range(3))
+        closer, tied, before = np.empty((3, *shape), dtype=np.int32)
         by_group = ByGroup(
             closer,
             tied,
@@ -125,5 +127,12 @@ class _Counter:
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
         kept = np.nonzero((most > 0) & (rank <= self.ranks))
         probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
-        pairs = (x[kept] for x in (by_group.closer, by_group.tied, by_group.before))
-        return by_group.nearest, by_group.second, probe, group, *pairs
+        return (
+            by_group.nearest,
+            by_group.second,
+            probe,
+            group,
+            by_group.closer[kept],
+            by_group.tied[kept],
+            by_group.before[kept],
+        )

@@ -341,7 +341,8 @@ class PointFinder:
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
         for bins, scores in found:
             bins = bins[wanted[bins]]
-            first, last = (_places(scores, x) for x in self._interval(bins))
+            lower, upper = self._interval(bins)
+            first, last = _places(scores, lower), _places(scores, upper)
             require_same(int((last - first).sum()), int(attempts.counts[bins].sum()))
             for a, b in zip(first, last, strict=True):
                 values.append(scores[a:b].astype(np.float64))
@@ -541,8 +542,10 @@ class _Division(SecondPass):
         """Yield the upper edges and the counts of the parts of each bin."""
         for low, high in self._bins:
             first, last = np.searchsorted(self._edges, [low, high])
-            found = self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
-            yield found if len(self._edges) else (np.array([high]), self._counts)
+            if len(self._edges):
+                yield self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
+            else:
+                yield np.array([high]), self._counts
 
 
 def require_same(seen: int, counted: int) -> None:

@@ -275,13 +275,13 @@ class SecondPass:
             number = number.astype(np.int64)
             self.rows.append(RowMoments(tables.scale, number, origin, mean, spread))
         self.pairs += int(tables.pairs.sum())
-        self.later += [x[:n].copy() for x, n in zip(tables.later, tables.deferred, strict=True)]
+        self.later += _filled(tables.later, tables.deferred)
         if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
             self.genuine, self.digits, self.later = None, 0, []
         if (tables.filled < 0).any():
             self.windows, self.kept, self.places = (), [], []
         if self.windows:
-            self.kept += [x[:n].copy() for x, n in zip(tables.kept, tables.filled, strict=True)]
+            self.kept += _filled(tables.kept, tables.filled)
 
     def include_cells(self, cells: CellCounts) -> None:
         """Include counts in narrower cells than those of the tally."""
@@ -308,7 +308,7 @@ class SecondPass:
         second_pass_of_rows(values, start, stop, tables, places, scratch)
         self.include(tables)
         if self.windows and self.with_places:
-            self.places += [x[:n] for x, n in zip(places, tables.filled, strict=True)]
+            self.places += _filled(places, tables.filled)
 
     def _comparable(self, dtype: np.dtype) -> bool:
         """Whether scores of a dtype can be compared with the genuine ones without conversion."""
@@ -404,6 +404,11 @@ class SecondPass:
         increasing = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
         increasing.sort()
         return increasing
+
+
+def _filled(chunks: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
+    """Return what is filled of the room of each chunk."""
+    return [room[:number].copy() for room, number in zip(chunks, numbers, strict=True)]
 
 
 def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
