@@ -125,10 +125,9 @@ def evaluate(
         alone = {k: _evaluate_system(v, protocol, plain, progress) for k, v in scores.items()}
         from bioeval.results.threshold_lookup import shared_points
 
-        each = {
-            name: replace(options, extra_thresholds=np.union1d(extra, points))
-            for name, points in shared_points(alone).items()
-        }
+        each = {}
+        for name, points in shared_points(alone).items():
+            each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
     trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
     tree = xr.DataTree()
     tree.children = trees  # which copies nothing
@@ -147,6 +146,7 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
+    """Return the results of one system, by the part of the library that its scores or card need."""
     if (runner := runner_of(scores)) is not None:
         return runner.evaluate(scores, protocol, options, progress)
     card = resolve_card(scores, protocol)
@@ -163,11 +163,9 @@ def _evaluate_system(
     with threads_for(scores):
         for node, part in counted.items():
             job = (plan.tasks.get(node) or plan.searches[node]).job
-            verifies = node.startswith("verification")
-            if verifies:
+            reader = plan.reader
+            if node.startswith("verification"):
                 reader = plan.attempts_reader
-            else:
-                reader = plan.reader
             datasets[node] = part.with_intervals(datasets[node], job, reader, options.interval)
     return tree_of(datasets)
 
@@ -187,11 +185,10 @@ def _evaluate_galleries(
         )
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
-    datasets = {
-        f"{gallery}/{node.path.strip('/')}": node.to_dataset()
-        for gallery, tree in trees.items()
-        for node in tree.leaves
-    }
+    datasets = {}
+    for gallery, tree in trees.items():
+        for node in tree.leaves:
+            datasets[f"{gallery}/{node.path.strip('/')}"] = node.to_dataset()
     for node in next(iter(trees.values())).leaves:
         path = node.path.strip("/")
         of_each = {gallery: datasets[f"{gallery}/{path}"] for gallery in trees}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -121,6 +121,14 @@ class EvaluationOptions:
         return task
 
 
+class _Finding(NamedTuple):
+    """A tally whose operating points are looked for, the job that made it, and the finder."""
+
+    tally: VerificationTally
+    job: VerificationJob
+    finder: PointFinder
+
+
 class Plan:
     """The jobs of a card over some scores, and the options of their results, by node.
 
@@ -142,9 +150,9 @@ class Plan:
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
-        self.searches: dict[str, TaskPlan] = {
-            section: home.plan(section, scores, card, options) for section, home in homes.items()
-        }
+        self.searches: dict[str, TaskPlan] = {}
+        for section, home in homes.items():
+            self.searches[section] = home.plan(section, scores, card, options)
         if not _searches_only(card):
             for home in dict.fromkeys(homes.values()):
                 scores = home.compared(scores, card)
@@ -163,9 +171,13 @@ class Plan:
         thresholds, targets = options.thresholds, options.far_targets
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
-        self.far_targets = check_targets(card.report.far_targets if targets is None else targets)
-        own = options.frr_targets
-        self.frr_targets = check_targets((card.report.frr_targets or ()) if own is None else own)
+        if targets is None:
+            targets = card.report.far_targets
+        self.far_targets = check_targets(targets)
+        frr_targets = options.frr_targets
+        if frr_targets is None:
+            frr_targets = card.report.frr_targets or ()
+        self.frr_targets = check_targets(frr_targets)
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader
@@ -206,6 +218,7 @@ class Plan:
         return plan, counted
 
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
+        """Plan the tasks of verification and identification of a card."""
         self.tasks: dict[str, TaskPlan] = {}
         planner = TaskPlanner(self.reader, thresholds, self.far_targets)
         drawn = card.claims
@@ -264,10 +277,7 @@ class Plan:
         counted = [job for job in distinct if job not in of_studies]
         for job in counted:
             if job.form == "verification":
-                if points:
-                    job.wanted = self.wanted(keep)
-                else:
-                    job.wanted = None
+                job.wanted = self.wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
@@ -309,11 +319,12 @@ class Plan:
                 second_pass=job.second_pass,
                 few=is_small(reader.scores),  # nothing to share: its only block is read once
             )
-            finders.append((tally, job, finder))
+            finders.append(_Finding(tally, job, finder))
         self._find(finders)
         if rows is None:
             return
-        points = [rows, *(tally.points.rows for tally, *_ in finders if tally.points is not None)]
+        points = [rows]
+        points += [x.tally.points.rows for x in finders if x.tally.points is not None]
         searches = counted.get("open_set")
         if searches is not None and searches.tally.form == "identification":
             from bioeval.results.identification import open_set_rows
@@ -323,21 +334,23 @@ class Plan:
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
-        for *_, finder in finders:
-            finder.want_rows(rows)
+        for found in finders:
+            found.finder.want_rows(rows)
         self._find(finders)
 
-    def _find(
-        self, finders: Sequence[tuple[VerificationTally, VerificationJob, PointFinder]]
-    ) -> None:
+    def _find(self, finders: Sequence[_Finding]) -> None:
         """Take the second passes that are missing, and set the points of each tally."""
         while True:
-            passes = [(job, finder.next_second_pass()) for _, job, finder in finders]
-            if not (missing := [(job, one) for job, one in passes if one is not None]):
+            missing = []
+            for found in finders:
+                second_pass = found.finder.next_second_pass()
+                if second_pass is not None:
+                    missing.append((found.job, second_pass))
+            if not missing:
                 break
             take_second_passes(missing)
-        for tally, _, finder in finders:
-            tally.points = finder.points()
+        for found in finders:
+            found.tally.points = found.finder.points()
 
     @stage("keeping scores")
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
@@ -413,18 +426,15 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     wrong = [name for name in names if not name or "/" in name or name == MEAN]
     if wrong or len(set(names)) < len(names):
-        if wrong:
-            bad = wrong[0]
-        else:
-            bad = names[0]
+        bad = (wrong or names)[0]
         raise DataError(
             f"the gallery metadata {card.galleries.column!r} name a gallery {bad!r}; expected "
             f"different words without '/', other than {MEAN!r}"
         )
-    return {
-        name: scores.select(gallery=np.flatnonzero(codes.gallery == code))
-        for code, name in enumerate(names)
-    }
+    galleries = {}
+    for code, name in enumerate(names):
+        galleries[name] = scores.select(gallery=np.flatnonzero(codes.gallery == code))
+    return galleries
 
 
 def _searches_only(card: Protocol) -> bool:
@@ -446,8 +456,11 @@ def of_study(what: str, section: str, card: Protocol) -> Any:
 def _column_warnings(scores: Scores) -> list[str]:
     """Return the doubts of studies about scores, by the columns of their metadata."""
     columns = () if are_pairs(scores) else scores.probe_meta
-    homes = dict.fromkeys(offered("columns", column) for column in columns)
-    return [text for home in homes if home is not None for text in home.column_warnings(scores)]
+    warnings = []
+    for home in dict.fromkeys(offered("columns", column) for column in columns):
+        if home is not None:
+            warnings += home.column_warnings(scores)
+    return warnings
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:

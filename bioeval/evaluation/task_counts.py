@@ -58,8 +58,11 @@ class KindOfCounts(Protocol):
 
 def kind_of(form: str) -> KindOfCounts:
     """Return the kind of counts of tallies of a form."""
-    own = _KINDS.get(form)
-    kind: Any = importlib.import_module(own) if own else offered("counts", form)
+    kind: Any
+    if form in _KINDS:
+        kind = importlib.import_module(_KINDS[form])
+    else:
+        kind = offered("counts", form)
     return kind
 
 
@@ -101,4 +104,6 @@ class TaskCounts:
         if not isinstance(result, str):
             return result
         known = dataset.attrs["warnings"]
-        return dataset.assign_attrs(warnings=f"{known}\n{result}" if known else result)
+        if known:
+            result = f"{known}\n{result}"
+        return dataset.assign_attrs(warnings=result)

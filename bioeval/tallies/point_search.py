@@ -283,10 +283,12 @@ class PointFinder:
         between[np.diff(bins) == 1] = -1
         widest = np.argsort(between, kind="stable")[::-1][: MOST_WINDOWS - 1]
         cuts = np.sort(widest[between[widest] >= 0]) + 1
-        return [
-            (attempts.interval(some[0])[0], attempts.interval(some[-1])[1])
-            for some in np.split(bins, cuts)
-        ]
+        windows = []
+        for some in np.split(bins, cuts):
+            low, _ = attempts.interval(some[0])
+            _, high = attempts.interval(some[-1])
+            windows.append((low, high))
+        return windows
 
     # -- what second passes found
 

@@ -76,11 +76,9 @@ def digests_of(scores: Scores) -> dict[str, str]:
         digests["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores._streams:
         source = scores._base
-        metric = source.metric
-        if isinstance(metric, str):
-            digests["metric"] = metric
-        else:
-            digests["metric"] = repr(metric)
+        digests["metric"] = source.metric
+        if not isinstance(source.metric, str):
+            digests["metric"] = repr(source.metric)
         digests["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
     return digests
 
@@ -95,8 +93,8 @@ def digest_of_data(scores: Scores) -> str:
 
 def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of the matrix that some scores select."""
-    rows, columns = (np.arange(x) for x in scores.shape)
-    return scores._base_rows(rows), scores._base_columns(columns)
+    m, n = scores.shape
+    return scores._base_rows(np.arange(m)), scores._base_columns(np.arange(n))
 
 
 def digest_of(*arrays: np.ndarray) -> str:
@@ -146,8 +144,13 @@ _SUM = 16  # bytes of an XXH3-128 digest
 # The name in files of a class that the code has renamed.
 _IN_FILES = {"ConcatenatedRows": "Joined"}
 _CLASSES: dict[str, Any] = {
-    _IN_FILES.get(c.__name__, c.__name__): c
-    for c in (CellCounts, ConcatenatedRows, Extent, FixedSums, KeptRows, NarrowCells, TreeSums)
+    "CellCounts": CellCounts,
+    "Joined": ConcatenatedRows,
+    "Extent": Extent,
+    "FixedSums": FixedSums,
+    "KeptRows": KeptRows,
+    "NarrowCells": NarrowCells,
+    "TreeSums": TreeSums,
 }
 
 
@@ -192,9 +195,9 @@ def read_part(path: Path) -> tuple[RowRangeCounts, str]:
     header = parse_json(body[start:place], str(path), DamagedPartError)
     _require_schema(path, header["schema"])
     arrays = []
-    for one in header["arrays"]:
-        dtype, count = np.dtype(one["dtype"]), int(np.prod(one["shape"], dtype=np.int64))
-        array = np.frombuffer(body, dtype, count, place).reshape(one["shape"]).copy()
+    for listed in header["arrays"]:
+        dtype, count = np.dtype(listed["dtype"]), int(np.prod(listed["shape"], dtype=np.int64))
+        array = np.frombuffer(body, dtype, count, place).reshape(listed["shape"]).copy()
         arrays.append(array)
         place += count * dtype.itemsize
     rows = tuple((int(low), int(high)) for low, high in header["rows"])
@@ -225,6 +228,7 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Return counts from JSON, with their arrays."""
     if not isinstance(value, dict):
         return value
     if "array" in value:
@@ -336,12 +340,14 @@ class Checkpoint:
 
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
-        scores, arrays = work.scores, [*getattr(work, "depends_on", ())]
+        scores = work.scores
+        arrays = list(getattr(work, "depends_on", ()))
         if scores._selects_rows or scores._selects_columns:
             arrays += _places(scores)
         if not arrays:
             return
-        path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
+        path = self.folder / f"{name}.digest"
+        digest = digest_of(*arrays).encode()
         known = b""
         if path.exists():
             known = path.read_bytes()
@@ -374,9 +380,11 @@ class Pass:
         digests: bool,
     ):
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
-        self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
-        left = set(self.missing)
-        self._there = [rows for rows in ranges if rows not in left]
+        self.missing: list[tuple[int, int]] = []
+        self._there: list[tuple[int, int]] = []
+        for rows in ranges:
+            kept = self._path(*rows).exists()
+            (self._there if kept else self.missing).append(rows)
 
     def parts(self) -> Iterator[RowRangeCounts]:
         """Yield the counts of finished blocks whose scores are unchanged.
@@ -441,16 +449,23 @@ def _checksum(manifest: dict[str, Any]) -> str:
     return xxhash.xxh3_128_hexdigest(json.dumps(manifest, sort_keys=True).encode())
 
 
+def _shown(value: Any) -> str:
+    """Return a short text of a value."""
+    text = str(value)
+    if len(text) < 60:
+        return text
+    return "other ones"
+
+
 def _difference(known: Any, wanted: Any, where: str = "") -> str:
     """Return in words where two manifests first differ; an empty string if nowhere."""
     if not isinstance(known, dict) or not isinstance(wanted, dict):
         if known == wanted or (known != known and wanted != wanted):
             return ""
-        short = [x if len(x) < 60 else "other ones" for x in map(str, (known, wanted))]
-        said = "differ"
-        if short[0] != short[1]:
-            said = f"{short[0]} there, {short[1]} here"
-        return f"{where}: {said}"
+        there, here = _shown(known), _shown(wanted)
+        if there == here:
+            return f"{where}: differ"
+        return f"{where}: {there} there, {here} here"
     for name in {**known, **wanted}:
         if where:
             word = f"{where}, {name}"

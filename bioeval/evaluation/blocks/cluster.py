@@ -127,29 +127,22 @@ class ClusterExecutor:
 
     def _send(self, packed: Packed) -> tuple[Future, list[Future]]:
         """Send work, with its large arrays that the last work did not have."""
-        self._arrays = [
-            self._task(returned, f"array-{digest}", array)
-            for digest, array in packed.arrays.items()
-        ]
-        return self._task(
-            returned, f"work-{packed.token}", (packed.token, packed.data)
-        ), self._arrays
+        arrays = []
+        for digest, array in packed.arrays.items():
+            arrays.append(self._task(returned, f"array-{digest}", array))
+        self._arrays = arrays  # those of the last work are released only now
+        work = self._task(returned, f"work-{packed.token}", (packed.token, packed.data))
+        return work, arrays
 
     def _submit(
         self, packed: Packed, shared: tuple[Future, list[Future]], group: Sequence[Range]
     ) -> Future:
         """Send a group of blocks, with the rows of matrices that workers cannot read."""
-        tasks = [
-            self._task(
-                count_rows,
-                f"{packed.token}-{low}",
-                *shared,
-                low,
-                high,
-                sent_rows(packed, low, high),
-            )
-            for low, high in group
-        ]
+        tasks = []
+        for low, high in group:
+            rows = sent_rows(packed, low, high)
+            name = f"{packed.token}-{low}"
+            tasks.append(self._task(count_rows, name, *shared, low, high, rows))
         if len(tasks) == 1:
             return tasks[0]
         return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", tasks)
@@ -189,11 +182,9 @@ class ClusterExecutor:
                 with computed_by(None):  # where all scores can be read, the error names their place
                     for low, high in group:
                         work.part(low, high)
-            raise (
-                counts
-                if isinstance(counts, BioevalError | FileMissingOnWorker)
-                else _failed(where, counts)
-            )
+            if isinstance(counts, BioevalError | FileMissingOnWorker):
+                raise counts
+            raise _failed(where, counts)
         raise EngineError(f"{where}: workers counted them, but do not send the counts")
 
     def _look(self) -> None:
