@@ -334,23 +334,23 @@ class Plan:
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
-        for found in finders:
-            found.finder.want_rows(rows)
+        for finding in finders:
+            finding.finder.want_rows(rows)
         self._find(finders)
 
     def _find(self, finders: Sequence[_Finding]) -> None:
         """Take the second passes that are missing, and set the points of each tally."""
         while True:
             missing = []
-            for found in finders:
-                second_pass = found.finder.next_second_pass()
+            for finding in finders:
+                second_pass = finding.finder.next_second_pass()
                 if second_pass is not None:
-                    missing.append((found.job, second_pass))
+                    missing.append((finding.job, second_pass))
             if not missing:
                 break
             take_second_passes(missing)
-        for found in finders:
-            found.tally.points = found.finder.points()
+        for finding in finders:
+            finding.tally.points = finding.finder.points()
 
     @stage("keeping scores")
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:

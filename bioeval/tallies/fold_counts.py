@@ -253,19 +253,17 @@ class FoldCounts:
         within: bool = False,
     ):
         self.folds, self.grid, self.within = folds, grid, within
+        width = grid.count + 1
+        rows = columns = 1
+        self.row, offset = np.zeros_like(folds.probe), np.zeros_like(folds.gallery)
         if by_probe:
-            self.row = folds.probe
-        else:
-            self.row = np.zeros_like(folds.probe)
-        width, number = grid.count + 1, folds.folds
+            rows, self.row = folds.folds, folds.probe
         if by_gallery:
-            offset = folds.gallery * width
-        else:
-            offset = np.zeros_like(folds.gallery)
+            columns, offset = folds.folds, folds.gallery * width
         self.offset = offset.astype(np.int32)
-        self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
-        size = (self.shape[0], self.shape[1] * width)
-        self.tables = np.zeros((numba.get_num_threads(), *size), dtype=np.int32)
+        self.shape = (rows, columns, width)
+        size = (numba.get_num_threads(), rows, columns * width)
+        self.tables = np.zeros(size, dtype=np.int32)
         self.counts: np.ndarray | int = 0
         self.added = 0
 
@@ -444,6 +442,11 @@ class CountPass(FoldPass):
         }
 
 
+def _extent_of(block: FoldRows) -> Extent:
+    """Return the extent of the impostor scores of some rows."""
+    return Extent.of(block.values, block.mate_start, block.mate_stop)
+
+
 class RangePass(FoldPass):
     """Finds the smallest and the largest finite impostor score."""
 
@@ -451,7 +454,7 @@ class RangePass(FoldPass):
         """Return the extent of some rows."""
         extent = Extent()
         for _, block in swept:
-            extent = extent.merge(Extent.of(*block[:3]))
+            extent = extent.merge(_extent_of(block))
         return {"extent": extent}
 
 
@@ -547,9 +550,11 @@ class CollectPass(FoldPass):
         place = np.empty((chunks, room, 2), dtype=np.int32)
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
+        if len(windows.first) <= 2:  # the same ones for all folds
+            fold = np.zeros_like(fold)
         kernel.collect_scores(
             block,
-            fold if len(windows.first) > 2 else np.zeros_like(fold),
+            fold,
             windows.first,
             windows.above,
             windows.upto,
@@ -638,10 +643,9 @@ class FoldSweep:
     def _first_grid(self) -> CellGrid:
         """Place the cells by a sample of the rows, with a margin around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
-        ranges = [Extent.of(*block[:3]) for block in sample]
+        extent = functools.reduce(Extent.merge, map(_extent_of, sample))
         self.dtype = sample[0].values.dtype
-        low, high = min(r.low for r in ranges), max(r.high for r in ranges)
-        return self._grid_for(low, high, 3 * self.number // 4)
+        return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
         """Return cells, `number` of which cover the range, as far as they are exact.
@@ -712,7 +716,9 @@ class FoldSweep:
         if not wanted.any() or self.total[wanted].sum() <= most:
             return False
         first, last = np.flatnonzero(wanted)[[0, -1]]
-        low, high = (float(self.edges[first - 1]) if first else -np.inf), float(self.edges[last])
+        low, high = -np.inf, float(self.edges[last])
+        if first:
+            low = float(self.edges[first - 1])
         ends = low, high
         if not np.isfinite(ends).all():
             extent = RangePass(self.rows, self.partitions).whole(None)["extent"]

@@ -153,10 +153,15 @@ def _served(job: Any) -> bool:
 
 def _same_thresholds(jobs: Sequence[Any]) -> bool:
     """Whether all verification jobs count at the same given thresholds, or none does."""
-    none = np.empty(0)
-    given = [job.given for job in jobs if job.form == "verification"]
-    grids = [none if counter is None else counter.thresholds for counter in given]
-    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
+    grids = []
+    for job in _of_form("verification", jobs):
+        grids.append(np.empty(0) if job.given is None else job.given.thresholds)
+    return all(itertools.starmap(np.array_equal, itertools.pairwise(grids)))
+
+
+def _of_form(form: str, jobs: Sequence[Any]) -> list[Any]:
+    """Return the jobs of a form."""
+    return [job for job in jobs if job.form == form]
 
 
 def run_sweep(reader: BlockReader, jobs: Sequence[Any], progress: Progress | None) -> list[Any]:
@@ -185,9 +190,10 @@ class SweepWork(InBlocks):
                 for kind, cells in zip(sweep.kinds, sample, strict=True):
                     kind.pilot = cells
             self.kinds = sweep.kinds
-        verification = (job for job in jobs if job.form == "verification")
-        self.depends_on = [array for job in verification for array in job.drawn]
-        self.depends_on += [job.keys for job in jobs if job.form == "digests"]
+        self.depends_on: list[np.ndarray] = []
+        for job in _of_form("verification", jobs):
+            self.depends_on += job.drawn
+        self.depends_on += [job.keys for job in _of_form("digests", jobs)]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""
@@ -270,8 +276,8 @@ class KindOfTemplates:
     @classmethod
     def among(cls, templates: str, jobs: Sequence[Any]) -> Self:
         """Return the kind with those of some jobs that are of it."""
-        alike = (job for job in jobs if job.form == "verification")
-        return cls(templates, [job for job in alike if job.templates == templates])
+        verification = _of_form("verification", jobs)
+        return cls(templates, [job for job in verification if job.templates == templates])
 
     def fresh(self, jobs: Sequence[Any]) -> Self:
         """Return the same kind with other jobs, before a sweep has counted anything."""
@@ -331,11 +337,13 @@ class KindOfTemplates:
 
     def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
         """Place the cells by counts, anew where the scores move; False if they are inexact."""
-        known = self.cells
-        grid = _around(counted, marks.dtype, None if known is None else known.grid)
+        known = None
+        if self.cells is not None:
+            known = self.cells.grid
+        grid = _around(counted, marks.dtype, known)
         if grid is None:
             return False
-        if known is not None and known.grid == grid:
+        if grid == known:
             return True
         bits = 0
         if self.second_pass is not None:
@@ -381,6 +389,15 @@ class RowCounts:
     points: PointTables
 
 
+def _mask_in_place(scores: Scores) -> bool:
+    """Whether the kernel can read scores and their mask, if any, where they are."""
+    mask: Any = scores._mask
+    if mask is None or not scores._in_memory:
+        return scores._in_memory
+    fits = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
+    return fits and mask.flags.c_contiguous
+
+
 class RowSweep:
     """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
 
@@ -389,38 +406,22 @@ class RowSweep:
     ):
         self.scores = scores = reader.scores
         self.reader, self.jobs = reader, jobs
-        gallery = reader.gallery
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
         self.gaps = scores._has_mask or bool(scores.exclude) or scores.nan == "exclude"
-        mask: Any = scores._mask
-        self.by_blocks = scores.dtype != self.dtype
-        if self.gaps:
-            direct = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
-            direct = mask is None or (direct and mask.flags.c_contiguous)
-            self.by_blocks |= not (direct and scores._in_memory)
-        in_place = scores._in_memory and not self.by_blocks
-        if in_place:
-            self.base = writable_alias(scores._base)
-            self.mask: Any = None if mask is None else writable_alias(mask)
-            self.rows = scores._base_rows(np.arange(scores.shape[0]))
+        self.by_blocks = scores.dtype != self.dtype or (self.gaps and not _mask_in_place(scores))
+        self.in_place = scores._in_memory and not self.by_blocks
         # A block that is read comes with the columns of a selection already chosen.
-        columns = np.arange(scores.shape[1])
-        if in_place:
-            self.columns = scores._base_columns(columns)
-        else:
-            self.columns = columns
-        gathered = gallery.order is not None and not self.by_blocks
-        if gathered:
-            order = self.columns[gallery.order]
-        else:
-            order = self.columns
-        self.gallery = GalleryColumns(
-            order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
-            places=np.ascontiguousarray(gallery.columns[0]),
-            gathered=gathered or (in_place and scores._selects_columns),
-            starts=gallery.starts,
-        )
+        self.columns = np.arange(scores.shape[1])
+        if self.in_place:
+            self.base = writable_alias(scores._base)
+            self.mask: Any = None
+            if scores._mask is not None:
+                self.mask = writable_alias(scores._mask)
+            self.rows = scores._base_rows(np.arange(scores.shape[0]))
+            self.columns = scores._base_columns(self.columns)
+        self.gallery = self._gallery_columns()
+        gallery = reader.gallery
         self.own_size = gallery.mate_stop - gallery.mate_start
         kinds = [kind.fresh(jobs) for kind in known]
         if not known:
@@ -428,23 +429,35 @@ class RowSweep:
         self.kinds = kinds
         single, multi = kinds
         verification = single.jobs + multi.jobs
-        ranks = [j for j in jobs if j.form == "identification"]
-        self.by_template = [j for j in ranks if j.rank_unit == "template"]
-        self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
-        self.digests = [j for j in jobs if j.form == "digests"]
+        ranks = _of_form("identification", jobs)
+        self.by_template = [job for job in ranks if job.rank_unit == "template"]
+        self.by_subject = [job for job in ranks if job.rank_unit == "subject"]
+        self.digests = _of_form("digests", jobs)
         self.wanted = TaskFlags(bool(single.jobs), bool(multi.jobs), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
-        given = [j.given for j in verification if j.given is not None]
+        self.thresholds = np.empty(0, dtype=self.dtype)
+        given = [job.given for job in verification if job.given is not None]
         if given:
             self.thresholds = rounded_down(given[0].thresholds, self.dtype)
-        else:
-            self.thresholds = np.empty(0, dtype=self.dtype)
         self.computed = GivenRows(scores)
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         at_hand = scores._streams or isinstance(scores._base, np.ndarray)
         at_hand &= isinstance(scores._mask, np.ndarray | None)
         if not known and at_hand and any(job.wanted is not None for job in verification):
             self._want_second_passes()
+
+    def _gallery_columns(self) -> GalleryColumns:
+        """Return the columns of the gallery in the order of its subjects."""
+        gallery = self.reader.gallery
+        order, gathered = self.columns, self.in_place and self.scores._selects_columns
+        if gallery.order is not None and not self.by_blocks:
+            order, gathered = order[gallery.order], True
+        return GalleryColumns(
+            order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
+            places=np.ascontiguousarray(gallery.columns[0]),
+            gathered=gathered,
+            starts=gallery.starts,
+        )
 
     def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
         """Count rows ``first:last`` for all jobs; say whether the second passes saw all of them."""
@@ -609,18 +622,15 @@ class RowSweep:
         Their `block` is needed where this counts by blocks.
         """
         counted = self._counted(low, high)
-        # Both in any case: the cells of the next rows follow from these.
-        placed = [
-            kind.place_cells(cells, self.thresholds)
-            for kind, cells in zip(self.kinds, counted, strict=True)
-        ]
-        if not all(placed):
+        placed = True
+        for kind, cells in zip(self.kinds, counted, strict=True):
+            placed &= kind.place_cells(cells, self.thresholds)
+        if not placed:
             return False
         rows = np.arange(low, high)
-        tables = [
-            self._tables(kind, cells, high - low)
-            for kind, cells in zip(self.kinds, counted, strict=True)
-        ]
+        tables = []
+        for kind, cells in zip(self.kinds, counted, strict=True):
+            tables.append(self._tables(kind, cells, high - low))
         facts = self._facts(self.by_template, slice(low, high))
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
@@ -748,7 +758,10 @@ class RowSweep:
         if pilots:
             return pilots
         block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
-        return [_sample(kind.jobs[0], block) if kind.jobs else UNUSED for kind in self.kinds]
+        sample = []
+        for kind in self.kinds:
+            sample.append(_sample(kind.jobs[0], block) if kind.jobs else UNUSED)
+        return sample
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:
