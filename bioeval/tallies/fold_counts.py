@@ -569,9 +569,7 @@ class CollectPass(FoldPass):
 
 def _joined(parts: Sequence[Weighted]) -> Weighted:
     """Join equal scores of the same pair of folds."""
-    values = np.concatenate([x.values for x in parts])
-    pairs = np.concatenate([x.pairs for x in parts])
-    weights = np.concatenate([x.weights for x in parts])
+    values, pairs, weights = map(np.concatenate, zip(*parts, strict=True))
     if not len(values):
         return Weighted(values, pairs, weights)
     order = np.lexsort((pairs, values))

@@ -61,7 +61,8 @@ class LeftOut:
         arrays = {name: joined.array() for name, joined in counts.items()}
         who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
-        arrays |= {name: subject[arrays[name]] for name in ("nearest", "subject")}
+        arrays["nearest"] = subject[arrays["nearest"]]
+        arrays["subject"] = subject[arrays["subject"]]
         return cls(len(who), person.reshape(-1), ranks=ranks, **arrays)
 
 
@@ -103,7 +104,9 @@ class _Counter:
         names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
         arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
         for block in blocks:
-            rows = self._of_block(block if self.fusion is None else block.fused(self.fusion))
+            if self.fusion is not None:
+                block = block.fused(self.fusion)
+            rows = self._of_block(block)
             for name, values in zip(names, rows, strict=True):
                 arrays[name].append(values)
         return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}

@@ -158,6 +158,16 @@ class RowMoments:
     mean: np.ndarray
     spread: np.ndarray
 
+    @property
+    def scales(self) -> np.ndarray:
+        """The scale of each row."""
+        return np.full(len(self.number), self.scale)
+
+    def scaled(self, scale: float) -> tuple[np.ndarray, ...]:
+        """Return the arrays at another scale."""
+        ratio = scale / self.scale
+        return self.number, self.origin * ratio, self.mean * ratio, self.spread * ratio**2
+
     def part(self, low: int, high: int, scale: float) -> RowMoments:
         """Return those of rows ``low:high``, which have one scale."""
         return RowMoments(
@@ -346,20 +356,23 @@ class SecondPass:
 
     def counts(self) -> dict[str, Any]:
         """Return the findings, as counts of some rows that merge with those of others."""
-        scales = [np.full(len(x.number), x.scale) for x in self.rows]
         return {
             "moments": self.with_moments,
-            "number": ConcatenatedRows(tuple(x.number for x in self.rows)),
-            "origin": ConcatenatedRows(tuple(x.origin for x in self.rows)),
-            "mean": ConcatenatedRows(tuple(x.mean for x in self.rows)),
-            "spread": ConcatenatedRows(tuple(x.spread for x in self.rows)),
-            "scale": ConcatenatedRows(tuple(scales)),
+            "number": self._of_rows("number"),
+            "origin": self._of_rows("origin"),
+            "mean": self._of_rows("mean"),
+            "spread": self._of_rows("spread"),
+            "scale": self._of_rows("scales"),
             "pairs": self.pairs,
             "paired": self.genuine is not None,
             "later": ConcatenatedRows(tuple(self.later)),
             "kept": KeptRows.of(self.windows, self.kept),
             "cells": NarrowCells(self.cells, self.most_cells),
         }
+
+    def _of_rows(self, name: str) -> ConcatenatedRows:
+        """Return one array of the moments of all rows."""
+        return ConcatenatedRows(tuple(getattr(x, name) for x in self.rows))
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in the findings of second passes over all rows."""
@@ -387,13 +400,8 @@ class SecondPass:
         scale = 1.0
         if self.rows:
             scale = self.rows[-1].scale
-        return moments_of_rows(
-            scale,
-            np.concatenate([x.number for x in self.rows]),
-            np.concatenate([x.origin * (scale / x.scale) for x in self.rows]),
-            np.concatenate([x.mean * (scale / x.scale) for x in self.rows]),
-            np.concatenate([x.spread * (scale / x.scale) ** 2 for x in self.rows]),
-        )
+        parts = [x.scaled(scale) for x in self.rows]
+        return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
 
     def within(self, windows: Windows) -> np.ndarray:
         """Return the kept scores in windows inside of those of this pass, increasing."""

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -226,9 +226,9 @@ def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
     """Yield selections, some at a time."""
     batch: list[IndexSet] = []
     filled = 0
-    for one in sets:
-        batch.append(one)
-        filled += len(one[0]) * len(one[1])
+    for rows, columns in sets:
+        batch.append((rows, columns))
+        filled += len(rows) * len(columns)
         if filled >= BATCH:
             yield batch
             batch, filled = [], 0
@@ -320,11 +320,11 @@ class _Batch:
         table, total = self.found.counts, int(self.cells[-1])
         nothing = np.zeros(len(self.sets), dtype=np.int64)
         if task == "single":
-            return _TaskAttempts(self.cells, table[:, 0], table[:, 1], nothing)
+            return _TaskAttempts.of(self.cells, table[:, 0], table[:, 1], nothing)
         if task == "multi":
-            return _TaskAttempts(total + self.cells, table[:, 2], table[:, 3], nothing)
+            return _TaskAttempts.of(total + self.cells, table[:, 2], table[:, 3], nothing)
         mated, searches, hits = table[:, 4:7].T
-        return _TaskAttempts(2 * total + 2 * self.row_starts, hits, searches, mated - hits)
+        return _TaskAttempts.of(2 * total + 2 * self.row_starts, hits, searches, mated - hits)
 
     def attempts(self) -> Iterator[SelectionAttempts]:
         """Yield the attempts of each selection."""
@@ -515,9 +515,7 @@ class _Points:
         # Rows of one width and scale are summed in one call.
         for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
             parts = list(alike)
-            lines = _together([rows[k].lines for k in parts])
-            start = _together([rows[k].start for k in parts])
-            stop = _together([rows[k].stop for k in parts])
+            lines, start, stop = _together([rows[k] for k in parts])
             count = np.empty(len(lines), dtype=np.int64)
             origin, mean, squares = np.empty((3, len(lines)))
             count_kernel.row_moments(
@@ -554,27 +552,32 @@ class _Points:
 class _TaskAttempts(NamedTuple):
     """The attempts of one task in all selections.
 
-    Where selections start, and the last ends; the numbers of genuine scores, which come first, of
+    Where the selections start and stop; the numbers of genuine scores, which come first, of
     impostor scores, which come last, and of missed ones.
     """
 
-    starts: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
     genuine: np.ndarray
     impostor: np.ndarray
     missed: np.ndarray
 
+    @classmethod
+    def of(
+        cls, starts: np.ndarray, genuine: np.ndarray, impostor: np.ndarray, missed: np.ndarray
+    ) -> Self:
+        """Return attempts of selections that follow each other."""
+        return cls(starts[:-1], starts[1:], genuine, impostor, missed)
+
 
 def _lists(places: np.ndarray, tasks: Sequence[_TaskAttempts]) -> kernel.AttemptLists:
     """Return the lists of selections of several tasks, one task after the other."""
-    first = np.concatenate([x.starts[:-1] for x in tasks])
-    last = np.concatenate([x.starts[1:] for x in tasks])
-    genuine = np.concatenate([x.genuine for x in tasks])
-    impostor = np.concatenate([x.impostor for x in tasks])
+    of_all = _TaskAttempts(*map(np.concatenate, zip(*tasks, strict=True)))
     return kernel.AttemptLists(
         places,
-        np.stack([first, first + genuine], axis=1),
-        np.stack([last - impostor, last], axis=1),
-        np.concatenate([x.missed for x in tasks]),
+        np.stack([of_all.first, of_all.first + of_all.genuine], axis=1),
+        np.stack([of_all.last - of_all.impostor, of_all.last], axis=1),
+        of_all.missed,
     )
 
 
@@ -583,11 +586,11 @@ def _both_classes(places: np.ndarray, genuine: int, impostor: int) -> tuple[np.n
     return places[:genuine], places[len(places) - impostor :]
 
 
-def _together(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays as one; a single one is not copied."""
-    if len(arrays) == 1:
-        return arrays[0]
-    return np.concatenate(arrays)
+def _together(parts: Sequence[ImpostorRows]) -> ImpostorRows:
+    """Return rows as one; those of a single part are not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return ImpostorRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:
