@@ -168,13 +168,14 @@ class Plan:
         if automatic and (warnings := _column_warnings(self.scores)):
             about = self.reader.about
             self.reader.about = replace(about, notes=(*about.notes, *warnings))
-        thresholds, targets = options.thresholds, options.far_targets
+        thresholds = options.thresholds
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
-        if targets is None:
-            targets = card.report.far_targets
-        self.far_targets = check_targets(targets)
-        frr_targets = options.frr_targets
+        far_targets: Any = options.far_targets
+        if far_targets is None:
+            far_targets = card.report.far_targets
+        self.far_targets = check_targets(far_targets)
+        frr_targets: Any = options.frr_targets
         if frr_targets is None:
             frr_targets = card.report.frr_targets or ()
         self.frr_targets = check_targets(frr_targets)
