@@ -125,14 +125,13 @@ def evaluate(
         alone = {k: _evaluate_system(v, protocol, plain, progress) for k, v in scores.items()}
         from bioeval.results.threshold_lookup import shared_points
 
-        each = {
-            name: replace(options, extra_thresholds=np.union1d(extra, points))
-            for name, points in shared_points(alone).items()
-        }
+        each = {}
+        for name, points in shared_points(alone).items():
+            each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
     trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
-    found = xr.DataTree()
-    found.children = trees  # which copies nothing
-    return found
+    tree = xr.DataTree()
+    tree.children = trees  # which copies nothing
+    return tree
 
 
 def check_systems(scores: Mapping[str, Scores]) -> None:
@@ -147,6 +146,7 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
+    """Return the results of one system, by the part of the library that its scores or card need."""
     if (runner := runner_of(scores)) is not None:
         return runner.evaluate(scores, protocol, options, progress)
     card = resolve_card(scores, protocol)
@@ -156,20 +156,18 @@ def _evaluate_system(
         return of_study("runners", "partition", card).evaluate(scores, card, options, progress)
     plan, counted = Plan.counted(scores, card, options, progress, automatic=protocol == "auto")
     ranks = card.report.ranks
-    found = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
+    datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
     if options.interval is None:
-        return tree_of(found)
+        return tree_of(datasets)
 
     with threads_for(scores):
         for node, part in counted.items():
             job = (plan.tasks.get(node) or plan.searches[node]).job
-            verifies = node.startswith("verification")
-            if verifies:
+            reader = plan.reader
+            if node.startswith("verification"):
                 reader = plan.attempts_reader
-            else:
-                reader = plan.reader
-            found[node] = part.with_intervals(found[node], job, reader, options.interval)
-    return tree_of(found)
+            datasets[node] = part.with_intervals(datasets[node], job, reader, options.interval)
+    return tree_of(datasets)
 
 
 def _evaluate_galleries(
@@ -187,13 +185,12 @@ def _evaluate_galleries(
         )
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
-    found = {
-        f"{gallery}/{node.path.strip('/')}": node.to_dataset()
-        for gallery, tree in trees.items()
-        for node in tree.leaves
-    }
+    datasets = {}
+    for gallery, tree in trees.items():
+        for node in tree.leaves:
+            datasets[f"{gallery}/{node.path.strip('/')}"] = node.to_dataset()
     for node in next(iter(trees.values())).leaves:
         path = node.path.strip("/")
-        of_each = {gallery: found[f"{gallery}/{path}"] for gallery in trees}
-        found[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
-    return tree_of(found)
+        of_each = {gallery: datasets[f"{gallery}/{path}"] for gallery in trees}
+        datasets[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
+    return tree_of(datasets)

@@ -58,5 +58,5 @@ def drawn_galleries(
             f"{Argument('gallery')} is {gallery!r} and {Argument('sampling')} is {sampling!r}, but "
             "no study that draws galleries is installed; leave both out: all templates are enrolled"
         )
-    found: DrawnGalleries = study.RandomGalleries.parse(gallery, sampling, random_state)
-    return found
+    galleries: DrawnGalleries = study.RandomGalleries.parse(gallery, sampling, random_state)
+    return galleries

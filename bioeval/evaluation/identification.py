@@ -215,10 +215,10 @@ def open_set(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
-    found, tally = _identify(planner, options, drawn, limits, progress)
+    dataset, tally = _identify(planner, options, drawn, limits, progress)
     if given:
-        return _with_selectivity(found, scores, tally)
-    return found
+        return _with_selectivity(dataset, scores, tally)
+    return dataset
 
 
 @leaves_out_attacks
@@ -321,11 +321,11 @@ def _identify(
     if isinstance(task, OpenSet):
         node = "open_set"
     counts = TaskCounts(tally, options)
-    found = counts.dataset(node)
+    dataset = counts.dataset(node)
     if limits is None:
-        return found, tally
+        return dataset, tally
 
-    return counts.with_intervals(found, job, reader, limits), tally
+    return counts.with_intervals(dataset, job, reader, limits), tally
 
 
 def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:

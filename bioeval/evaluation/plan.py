@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -121,6 +121,14 @@ class EvaluationOptions:
         return task
 
 
+class _Finding(NamedTuple):
+    """A tally whose operating points are looked for, the job that made it, and the finder."""
+
+    tally: VerificationTally
+    job: VerificationJob
+    finder: PointFinder
+
+
 class Plan:
     """The jobs of a card over some scores, and the options of their results, by node.
 
@@ -142,9 +150,9 @@ class Plan:
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
-        self.searches: dict[str, TaskPlan] = {
-            section: home.plan(section, scores, card, options) for section, home in homes.items()
-        }
+        self.searches: dict[str, TaskPlan] = {}
+        for section, home in homes.items():
+            self.searches[section] = home.plan(section, scores, card, options)
         if not _searches_only(card):
             for home in dict.fromkeys(homes.values()):
                 scores = home.compared(scores, card)
@@ -160,12 +168,17 @@ class Plan:
         if automatic and (warnings := _column_warnings(self.scores)):
             about = self.reader.about
             self.reader.about = replace(about, notes=(*about.notes, *warnings))
-        thresholds, targets = options.thresholds, options.far_targets
+        thresholds = options.thresholds
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
-        self.far_targets = check_targets(card.report.far_targets if targets is None else targets)
-        own = options.frr_targets
-        self.frr_targets = check_targets((card.report.frr_targets or ()) if own is None else own)
+        far_targets: Any = options.far_targets
+        if far_targets is None:
+            far_targets = card.report.far_targets
+        self.far_targets = check_targets(far_targets)
+        frr_targets: Any = options.frr_targets
+        if frr_targets is None:
+            frr_targets = card.report.frr_targets or ()
+        self.frr_targets = check_targets(frr_targets)
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader
@@ -206,6 +219,7 @@ class Plan:
         return plan, counted
 
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
+        """Plan the tasks of verification and identification of a card."""
         self.tasks: dict[str, TaskPlan] = {}
         planner = TaskPlanner(self.reader, thresholds, self.far_targets)
         drawn = card.claims
@@ -264,10 +278,7 @@ class Plan:
         counted = [job for job in distinct if job not in of_studies]
         for job in counted:
             if job.form == "verification":
-                if points:
-                    job.wanted = self.wanted(keep)
-                else:
-                    job.wanted = None
+                job.wanted = self.wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
@@ -278,10 +289,10 @@ class Plan:
                 reader = jobs[0].reader
                 results = run_jobs(reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
-        found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
+        counts = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         for node, search in self.searches.items():
-            found[node] = TaskCounts(search.job.run(progress), search.options)
-        return found
+            counts[node] = TaskCounts(search.job.run(progress), search.options)
+        return counts
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
@@ -295,25 +306,26 @@ class Plan:
         if extra is not None:
             rows = to_internal(extra, reader.scores.kind)
         finders = []
-        for job, found in self._verified(counted):
-            symmetric = both_ways and found.templates == "single"
+        for job, tally in self._verified(counted):
+            symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
-                targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
+                targets = with_rare_targets(targets, tally.impostor.total / (2 if symmetric else 1))
             wanted = replace(self.wanted(), targets=targets, rows=rows)
             finder = PointFinder.of(
-                found,
+                tally,
                 job.sweep,
                 wanted,
                 symmetric=symmetric,
                 second_pass=job.second_pass,
                 few=is_small(reader.scores),  # nothing to share: its only block is read once
             )
-            finders.append((found, job, finder))
+            finders.append(_Finding(tally, job, finder))
         self._find(finders)
         if rows is None:
             return
-        points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
+        points = [rows]
+        points += [x.tally.points.rows for x in finders if x.tally.points is not None]
         searches = counted.get("open_set")
         if searches is not None and searches.tally.form == "identification":
             from bioeval.results.identification import open_set_rows
@@ -323,21 +335,23 @@ class Plan:
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
-        for *_, finder in finders:
-            finder.want_rows(rows)
+        for finding in finders:
+            finding.finder.want_rows(rows)
         self._find(finders)
 
-    def _find(
-        self, finders: Sequence[tuple[VerificationTally, VerificationJob, PointFinder]]
-    ) -> None:
+    def _find(self, finders: Sequence[_Finding]) -> None:
         """Take the second passes that are missing, and set the points of each tally."""
         while True:
-            passes = [(job, finder.next_second_pass()) for _, job, finder in finders]
-            if not (missing := [(job, one) for job, one in passes if one is not None]):
+            missing = []
+            for finding in finders:
+                second_pass = finding.finder.next_second_pass()
+                if second_pass is not None:
+                    missing.append((finding.job, second_pass))
+            if not missing:
                 break
             take_second_passes(missing)
-        for found, _, finder in finders:
-            found.points = finder.points()
+        for finding in finders:
+            finding.tally.points = finding.finder.points()
 
     @stage("keeping scores")
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
@@ -353,19 +367,19 @@ class Plan:
         )
 
         wanted, second_passes = self.wanted(most), []
-        for job, found in self._verified(counted):
+        for job, tally in self._verified(counted):
             second_pass = job.second_pass
             if second_pass is not None:
-                found.kept = kept_of(second_pass, found, wanted, rare=self._rare)
-            if second_pass is None or not holds_points(found):
-                second_passes.append((job, second_pass_near_points(found, wanted)))
+                tally.kept = kept_of(second_pass, tally, wanted, rare=self._rare)
+            if second_pass is None or not holds_points(tally):
+                second_passes.append((job, second_pass_near_points(tally, wanted)))
         if second_passes:
             take_second_passes(second_passes)
         again = dict(second_passes)
-        for job, found in self._verified(counted):
+        for job, tally in self._verified(counted):
             if job in again:
-                found.kept = kept_of(again[job], found, wanted, rare=self._rare)
-            found.kept = at_most_kept(found, most).kept
+                tally.kept = kept_of(again[job], tally, wanted, rare=self._rare)
+            tally.kept = at_most_kept(tally, most).kept
 
     def wanted(self, keep: int = 0) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
@@ -379,8 +393,8 @@ class Plan:
         jobs: dict[str, Any] = {node: task.job for node, task in self.tasks.items()}
         for node, job in jobs.items():
             if job.form == "verification":
-                found: Any = counted[node].tally
-                yield job, found
+                tally: Any = counted[node].tally
+                yield job, tally
 
     @property
     def _rare(self) -> bool:
@@ -413,18 +427,15 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     wrong = [name for name in names if not name or "/" in name or name == MEAN]
     if wrong or len(set(names)) < len(names):
-        if wrong:
-            bad = wrong[0]
-        else:
-            bad = names[0]
+        bad = (wrong or names)[0]
         raise DataError(
             f"the gallery metadata {card.galleries.column!r} name a gallery {bad!r}; expected "
             f"different words without '/', other than {MEAN!r}"
         )
-    return {
-        name: scores.select(gallery=np.flatnonzero(codes.gallery == code))
-        for code, name in enumerate(names)
-    }
+    galleries = {}
+    for code, name in enumerate(names):
+        galleries[name] = scores.select(gallery=np.flatnonzero(codes.gallery == code))
+    return galleries
 
 
 def _searches_only(card: Protocol) -> bool:
@@ -434,20 +445,23 @@ def _searches_only(card: Protocol) -> bool:
 
 def of_study(what: str, section: str, card: Protocol) -> Any:
     """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    found = offered(what, section)
-    if found is None:
+    module = offered(what, section)
+    if module is None:
         raise ProtocolError(
             f"protocol {card.name} has a section [{section}], and no study of this installation "
             "evaluates it; leave it out"
         )
-    return found
+    return module
 
 
 def _column_warnings(scores: Scores) -> list[str]:
     """Return the doubts of studies about scores, by the columns of their metadata."""
     columns = () if are_pairs(scores) else scores.probe_meta
-    homes = dict.fromkeys(offered("columns", column) for column in columns)
-    return [text for home in homes if home is not None for text in home.column_warnings(scores)]
+    warnings = []
+    for home in dict.fromkeys(offered("columns", column) for column in columns):
+        if home is not None:
+            warnings += home.column_warnings(scores)
+    return warnings
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:

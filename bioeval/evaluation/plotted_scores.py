@@ -60,14 +60,14 @@ def _histograms(data: Any) -> ScoreHistograms:
         )
     reader = BlockReader(data)
     job = VerificationJob(reader)
-    found = run_jobs(reader, [job])[0]
-    if is_coarse(found) and (grid := _robust_grid(data)) is not None:
+    counts: VerificationTally = run_jobs(reader, [job])[0]
+    if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
         job = job.fresh()
         job.given = ThresholdCounter(grid.boundaries)
         below, *inside, above = run_jobs(reader, [job])[0].given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
-        found = replace(found, impostor=cells.fitted())
-    return score_histograms(found, as_fine=True)
+        counts = replace(counts, impostor=cells.fitted())
+    return score_histograms(counts, as_fine=True)
 
 
 def _robust_grid(scores: Scores) -> CellGrid | None:

@@ -163,8 +163,8 @@ def _chosen(
             "a number with another task or a protocol, or their result instead of the scores"
         )
     templates, fusion = options.get("templates", "single"), options.get("fusion", "min")
-    found = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
-    return check_places(to_user(found, scores.kind))
+    threshold = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
+    return check_places(to_user(threshold, scores.kind))
 
 
 def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, Any]) -> xr.Dataset:
@@ -179,8 +179,8 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
         call = _TASKS[task]
     else:
         call = offered("tasks", task).CALLS[task]
-    found = call(scores, **_with_thresholds(places, options))
-    return _exact(found, places)
+    dataset = call(scores, **_with_thresholds(places, options))
+    return _exact(dataset, places)
 
 
 def _all_counted(
@@ -189,10 +189,10 @@ def _all_counted(
     """Evaluate the tasks of a protocol at thresholds."""
     tree = evaluate(scores, protocol, **_with_thresholds(places, {"auc": False, **options}))
     nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
-    found = {k: _exact(x, places) for k, x in nodes.items() if "threshold" in x.dims}
-    if not found:
+    datasets = {k: _exact(x, places) for k, x in nodes.items() if "threshold" in x.dims}
+    if not datasets:
         raise ProtocolError(f"no task of this protocol ({', '.join(nodes)}) has a threshold")
-    return tree_of(found)
+    return tree_of(datasets)
 
 
 def _with_thresholds(places: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +206,6 @@ def _with_thresholds(places: np.ndarray, options: dict[str, Any]) -> dict[str, A
 def _exact(counted: xr.Dataset, places: np.ndarray) -> xr.Dataset:
     """Return results in the order of the given thresholds, all of which they contain."""
     row = np.searchsorted(counted["threshold"].values, places)
-    found = at_rows(counted, row, places, places)
-    found.attrs["threshold_lookup"] = _EXACT
-    return found
+    rates = at_rows(counted, row, places, places)
+    rates.attrs["threshold_lookup"] = _EXACT
+    return rates

@@ -58,9 +58,12 @@ class KindOfCounts(Protocol):
 
 def kind_of(form: str) -> KindOfCounts:
     """Return the kind of counts of tallies of a form."""
-    own = _KINDS.get(form)
-    found: Any = importlib.import_module(own) if own else offered("counts", form)
-    return found
+    kind: Any
+    if form in _KINDS:
+        kind = importlib.import_module(_KINDS[form])
+    else:
+        kind = offered("counts", form)
+    return kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +100,10 @@ class TaskCounts:
         self, dataset: xr.Dataset, job: Any, reader: BlockReader, options: IntervalOptions
     ) -> xr.Dataset:
         """Return the result with confidence intervals, or a warning; `job` made the counts."""
-        found = kind_of(self.tally.form).with_intervals(dataset, self, job, reader, options)
-        if not isinstance(found, str):
-            return found
+        result = kind_of(self.tally.form).with_intervals(dataset, self, job, reader, options)
+        if not isinstance(result, str):
+            return result
         known = dataset.attrs["warnings"]
-        return dataset.assign_attrs(warnings=f"{known}\n{found}" if known else found)
+        if known:
+            result = f"{known}\n{result}"
+        return dataset.assign_attrs(warnings=result)

@@ -211,9 +211,9 @@ def verification(
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(result, [job], job.wanted, symmetric=symmetric)
-        found = verification_dataset(result)
+        dataset = verification_dataset(result)
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts
 
-            found = TaskCounts(result, {}).with_intervals(found, job, reader, limits)
-    return found
+            dataset = TaskCounts(result, {}).with_intervals(dataset, job, reader, limits)
+    return dataset

@@ -130,8 +130,8 @@ def numpy_row_moments(block, mate_start, mate_stop, scale, lanes, count, origins
         exact = (square == 0.0) | ((squares >= square / 1024) & (square < np.inf))
         origins[:] = origin
         for i in np.flatnonzero((count > 0) & ~(exact & (np.abs(origin) < np.inf))):
-            found = careful_moments(block[i], mate_start[i], mate_stop[i], scale)
-            count[i], origins[i], mean[i], squares[i] = found
+            moments = careful_moments(block[i], mate_start[i], mate_stop[i], scale)
+            count[i], origins[i], mean[i], squares[i] = moments
     for values in (origins, mean, squares):
         values[~others.any(axis=1)] = 0.0
 
@@ -187,8 +187,8 @@ def row_moments(
             mean[i] = total / n
             squares[i] = spread
         else:
-            found = careful_moments(row, start, stop, scale)
-            count[i], origins[i], mean[i], squares[i] = found
+            moments = careful_moments(row, start, stop, scale)
+            count[i], origins[i], mean[i], squares[i] = moments
 
 
 def _add(tables, others, values, bins):
@@ -386,8 +386,8 @@ def numpy_gather(block, rows, start, stop, self_position, value, index, position
     place = np.arange(len(some)) - np.repeat(np.cumsum(stop - start) - stop, stop - start)
     x = block[rows[some], place]
     kept = np.flatnonzero((place != self_position[rows[some]]) & ~np.isnan(x))
-    for out, found in ((value, x), (index, some), (position, place)):
-        out[: len(kept)] = found[kept]
+    for out, values in ((value, x), (index, some), (position, place)):
+        out[: len(kept)] = values[kept]
     return len(kept)
 
 

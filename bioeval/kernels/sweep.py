@@ -258,10 +258,10 @@ def keep_windows(line, points, chunk, flags):
             high = highs[w]
             for j in range(len(some)):
                 inside[j] |= np.uint32((some[j] > low) & (some[j] <= high))
-        found = np.uint32(0)
+        any_inside = np.uint32(0)
         for j in range(len(some)):
-            found |= inside[j]
-        if found == 0:  # as in most pieces, where windows are narrow
+            any_inside |= inside[j]
+        if any_inside == 0:  # as in most pieces, where windows are narrow
             continue
         for j in range(len(some)):
             kept[filled] = some[j]

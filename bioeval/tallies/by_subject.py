@@ -52,8 +52,13 @@ class PairCounts:
         """Return entries in increasing order of left subjects."""
         changes = np.flatnonzero(left[1:] != left[:-1]) + 1
         first = np.concatenate([[0] if len(left) else [], changes]).astype(np.int64)
-        whole = right.astype(np.int32), layer.astype(np.int32), count.astype(np.int64)
-        return cls(left[first].astype(np.int64), np.append(first, len(left)), *whole)
+        return cls(
+            left[first].astype(np.int64),
+            np.append(first, len(left)),
+            right.astype(np.int32),
+            layer.astype(np.int32),
+            count.astype(np.int64),
+        )
 
     @property
     def left_of_each(self) -> np.ndarray:
@@ -70,8 +75,8 @@ class PairCounts:
         if kept is None:
             return replace(self, layer=layer.astype(np.int32))
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        some = self.right[kept], layer[kept].astype(np.int32), self.count[kept]
-        return PairCounts(self.left, starts, *some)
+        layer = layer[kept].astype(np.int32)
+        return PairCounts(self.left, starts, self.right[kept], layer, self.count[kept])
 
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
@@ -217,10 +222,11 @@ class SubjectAttempts:
         self.names = known.values[who].tolist()
         self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
         if self._pairs is None and job.claims is None:
-            sizes = (self.persons_among(x) for x in (*self.sides, np.arange(self.people)))
+            everybody = np.arange(self.people)
+            sizes = map(self.persons_among, (*self.sides, everybody))
             self.disjoint_pairs = disjoint_pairs(*sizes)
         else:
-            left, right = (self._person[c] for c in codes)
+            left, right = self._person[codes[0]], self._person[codes[1]]
             if self.no_person.any():
                 both = ~(self.no_person[left] | self.no_person[right])
                 left, right = left[both], right[both]
@@ -228,8 +234,8 @@ class SubjectAttempts:
 
     def persons_among(self, subjects: np.ndarray) -> int:
         """Return how many people some subjects are: distractors and junk are none."""
-        found = np.unique(subjects)
-        return len(found) - int(self.no_person[found].sum())
+        distinct = np.unique(subjects)
+        return len(distinct) - int(self.no_person[distinct].sum())
 
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
@@ -279,8 +285,10 @@ class SubjectAttempts:
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks, or of all listed pairs."""
         swept = self.job.attempts(blocks)
-        scores = (impostor_scores(x).astype(np.float64) for _, xs in swept for x in xs)
-        return ConcatenatedRows((np.empty(0), *scores))
+        scores = [np.empty(0)]
+        for _, impostors in swept:
+            scores += [impostor_scores(x).astype(np.float64) for x in impostors]
+        return ConcatenatedRows(tuple(scores))
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return every possible attempt, in an order that depends on the labels alone.
@@ -294,31 +302,32 @@ class SubjectAttempts:
         """
         if self._pairs is not None:
             row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0]
-            left, right = (self._person[codes].astype(np.int32) for codes in self._pairs)
-            return row.astype(np.float64), left, right
-        found = counts_of("attempts", self.reader, self._list)
-        return found["values"].array(), found["left"].array(), found["right"].array()
+            left, right = self._pairs
+            people = self._person.astype(np.int32)
+            return row.astype(np.float64), people[left], people[right]
+        attempts = counts_of("attempts", self.reader, self._list)
+        return attempts["values"].array(), attempts["left"].array(), attempts["right"].array()
 
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores._codes.probe].astype(np.int32)
-        parts = []
+        values, left, right = [], [], []
         for block in blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             rows, columns = block.values.shape
             others = np.arange(columns) != block.self_position[:, None]
-            left = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
-            right = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
-            parts.append((block.values[others].astype(np.float64), left[others], right[others]))
-        return dict(
-            zip(
-                ("values", "left", "right"),
-                map(ConcatenatedRows, zip(*parts, strict=True)),
-                strict=True,
-            )
-        )
+            probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
+            groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
+            values.append(block.values[others].astype(np.float64))
+            left.append(probes[others])
+            right.append(groups[others])
+        return {
+            "values": ConcatenatedRows(tuple(values)),
+            "left": ConcatenatedRows(tuple(left)),
+            "right": ConcatenatedRows(tuple(right)),
+        }
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
@@ -333,6 +342,7 @@ class SubjectAttempts:
         return self._of_all(thresholds, sink)
 
     def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        """Count the attempts of all probes at all templates of others."""
         scores, reader = self.scores, self.reader
         codes = scores._codes.probe
         changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
@@ -344,19 +354,18 @@ class SubjectAttempts:
         if self.job.templates == "multi":
             fusion = self.job.fusion
         if engine() is None or not isinstance(sink, MergingSink):
-            found = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
+            attempts = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
         else:
-            found = counts_of(
-                "pairs", reader, _PairCounter(people, fusion, thresholds, sink.fresh())
-            )
-            sink.include_counts(found["sink"])
-        return found["genuine"].array(), found["people"].array()
+            counter = _PairCounter(people, fusion, thresholds, sink.fresh())
+            attempts = counts_of("pairs", reader, counter)
+            sink.include_counts(attempts["sink"])
+        return attempts["genuine"].array(), attempts["people"].array()
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None
         probes, groups = self.job.claims
-        found = counts_of("claims", self.reader, self._gather_claims)
-        values, claim = found["values"].array(), found["claims"].array()
+        attempts = counts_of("claims", self.reader, self._gather_claims)
+        values, claim = attempts["values"].array(), attempts["claims"].array()
         left = self._person[self.scores._codes.probe[probes[claim]]]
         right = self._person[self.reader.gallery.subjects[groups[claim]]]
         return self._listed(values, left, right, thresholds, sink)
@@ -380,8 +389,10 @@ class SubjectAttempts:
         assert self._pairs is not None
         row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0].astype(np.float64)
         there = ~np.isnan(row)
-        left, right = (self._person[codes[there]] for codes in self._pairs)
-        return self._listed(row[there], left, right, thresholds, sink)
+        left, right = self._pairs
+        return self._listed(
+            row[there], self._person[left[there]], self._person[right[there]], thresholds, sink
+        )
 
     def _listed(
         self,
@@ -450,7 +461,7 @@ class _PairCounter:
             ends = first[some[0] : some[-1] + 2]
             begin = np.cumsum(longest[some]) - longest[some]
             size, last = int(longest[some].sum()), np.empty_like(begin)
-            right, layer = (np.empty(size, dtype=np.int32) for _ in range(2))
+            right, layer = np.empty((2, size), dtype=np.int32)
             count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
             kernel.list_pairs(
                 block.values[rows],
@@ -467,10 +478,11 @@ class _PairCounter:
                 count,
                 last,
             )
-            found = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
+            filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             starts = np.append(0, np.cumsum(last - begin))
-            entries = right[found], layer[found], count[found]
-            sink.add(PairCounts(who[ends[:-1]], starts, *entries))
+            sink.add(
+                PairCounts(who[ends[:-1]], starts, right[filled], layer[filled], count[filled])
+            )
             report(block.low + int(ends[-1]), len(self.people[0]))
 
 

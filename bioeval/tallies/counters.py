@@ -161,9 +161,9 @@ def gather(
     if rows is None:
         rows = np.arange(len(values))
     size = int((stop - start).sum())
-    found = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
-    filled = kernel.gather(values, rows, start, stop, self_position, *found)
-    value, index, position = found
+    value = np.empty(size, values.dtype)
+    index, position = np.empty((2, size), dtype=np.int64)
+    filled = kernel.gather(values, rows, start, stop, self_position, value, index, position)
     return value[:filled], index[:filled], position[:filled]
 
 

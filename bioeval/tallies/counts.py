@@ -174,10 +174,10 @@ class CellCounts:
         if not len(filled):
             return replace(self, exponent=0, first=0, counts=self.counts[:0])
         low, high = int(filled[0]), int(filled[-1]) + 1
-        found = replace(self, first=self.first + low, counts=self.counts[low:high])
-        while len(found.counts) > CELLS:
-            found = found.coarsened(found.exponent + 1)
-        return found
+        cells = replace(self, first=self.first + low, counts=self.counts[low:high])
+        while len(cells.counts) > CELLS:
+            cells = cells.coarsened(cells.exponent + 1)
+        return cells
 
     def coarsened(self, exponent: int) -> CellCounts:
         """Return the same counts in wider cells, of another exponent."""
@@ -405,19 +405,23 @@ class IdentificationTally:
 
         See :func:`bioeval.tallies.tied_places.place_weights`.
         """
-        every = (self.closer, self.tied, self.tied_before, self.mates_tied)
-        closer, tied, before, mates_tied = (x[chosen] for x in every)
-        index, ranks, weights = place_weights(closer, tied, before, mates_tied, ties)
+        index, ranks, weights = place_weights(
+            self.closer[chosen],
+            self.tied[chosen],
+            self.tied_before[chosen],
+            self.mates_tied[chosen],
+            ties,
+        )
         return chosen[index], ranks, weights
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Concatenate the probes of both."""
         require_alike(self, other, ("rank_unit", "fusion"))
-        joined: dict[str, Any] = {
-            f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
-            for f in fields(self)
-            if isinstance(getattr(self, f.name), np.ndarray)
-        }
+        joined: dict[str, Any] = {}
+        for f in fields(self):
+            mine, theirs = getattr(self, f.name), getattr(other, f.name)
+            if isinstance(mine, np.ndarray):
+                joined[f.name] = np.concatenate([mine, theirs])
         return replace(self, about=self.about.merge(other.about), **joined)
 
 

@@ -75,10 +75,10 @@ class FoldRowReader:
         else:
             swept = map(self._placed, self.reader)
         kept = []
-        for rows, found in swept:
-            yield rows, found
-            if self.multi and self.scores.shape[0] * found.values.shape[1] <= KEPT_VALUES:
-                kept.append((rows, found))
+        for rows, block in swept:
+            yield rows, block
+            if self.multi and self.scores.shape[0] * block.values.shape[1] <= KEPT_VALUES:
+                kept.append((rows, block))
             if tick is not None:
                 tick(rows.stop - rows.start)
         self.kept = kept
@@ -253,35 +253,33 @@ class FoldCounts:
         within: bool = False,
     ):
         self.folds, self.grid, self.within = folds, grid, within
+        width = grid.count + 1
+        rows = columns = 1
+        self.row, offset = np.zeros_like(folds.probe), np.zeros_like(folds.gallery)
         if by_probe:
-            self.row = folds.probe
-        else:
-            self.row = np.zeros_like(folds.probe)
-        width, number = grid.count + 1, folds.folds
+            rows, self.row = folds.folds, folds.probe
         if by_gallery:
-            offset = folds.gallery * width
-        else:
-            offset = np.zeros_like(folds.gallery)
+            columns, offset = folds.folds, folds.gallery * width
         self.offset = offset.astype(np.int32)
-        self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
-        size = (self.shape[0], self.shape[1] * width)
-        self.tables = np.zeros((numba.get_num_threads(), *size), dtype=np.int32)
+        self.shape = (rows, columns, width)
+        size = (numba.get_num_threads(), rows, columns * width)
+        self.tables = np.zeros(size, dtype=np.int32)
         self.counts: np.ndarray | int = 0
         self.added = 0
 
-    def add(self, rows: slice, found: FoldRows) -> None:
+    def add(self, rows: slice, block: FoldRows) -> None:
         """Count some rows."""
-        values = found.values
+        values = block.values
         if self.added + values.size > FLUSH:
             self.counts = self.counts + self._waiting().astype(np.int64)
             self.tables[:] = 0
             self.added = 0
         if self.within:
             same = self.folds.probe[rows, None] == self.folds.gallery
-            found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
+            block = block._replace(values=np.where(same, values, values.dtype.type(np.nan)))
         room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
-            found,
+            block,
             self.row[rows],
             self.offset,
             self.grid.window(values.dtype),
@@ -322,11 +320,22 @@ FEW = 1 << 12
 # Says which scores are kept, from their values, rows and positions.
 Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-# Scores, their rows and their positions.
-Found = tuple[np.ndarray, ...]
 
-# Scores, the number of the pair of folds of each, and how often it occurs.
-Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
+class Placed(NamedTuple):
+    """Scores, their rows and their positions."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    positions: np.ndarray
+
+
+class Weighted(NamedTuple):
+    """Scores, the number of the pair of folds of each, and how often it occurs."""
+
+    values: np.ndarray
+    pairs: np.ndarray
+    weights: np.ndarray
+
 
 Swept = Iterable[tuple[slice, FoldRows]]
 
@@ -350,7 +359,7 @@ class FoldPass(InBlocks):
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
         self.rows, self.reader = rows, rows.reader
-        self.partitions = [one.bare() for one in partitions]
+        self.partitions = [partition.bare() for partition in partitions]
 
     @property
     def scores(self) -> Scores:
@@ -360,13 +369,19 @@ class FoldPass(InBlocks):
     @property
     def depends_on(self) -> list[np.ndarray]:
         """The folds of all templates."""
-        return [side for one in self.partitions for side in (one.probe, one.gallery)]
+        sides = []
+        for partition in self.partitions:
+            sides += [partition.probe, partition.gallery]
+        return sides
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
-        found = self.over(rows.sweep_of(low, high))
-        return {**found, "watch": self.watched(rows.reader, low, high) if self.looks else {}}
+        counts = self.over(rows.sweep_of(low, high))
+        counts["watch"] = {}
+        if self.looks:
+            counts["watch"] = self.watched(rows.reader, low, high)
+        return counts
 
     def whole(self, tick: Tick | None) -> dict[str, Any]:
         """Return the counts of all rows, made by the chosen engine."""
@@ -381,9 +396,9 @@ class FoldPass(InBlocks):
                 tick(done - before)
             before = done
 
-        found = chosen.count(self, progress)
-        self.include_watched(found["watch"])
-        return found
+        counts = chosen.count(self, progress)
+        self.include_watched(counts["watch"])
+        return counts
 
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows."""
@@ -408,22 +423,28 @@ class CountPass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
-        gathered: list[Found] = []
-        for rows, found in swept:
+        gathered: list[Placed] = []
+        for rows, block in swept:
             for table in itertools.chain(*tables):
-                table.add(rows, found)
+                table.add(rows, block)
             if self.genuine:
-                value, row, position = gather(*found)
-                gathered.append((value, row + rows.start, position))
-        results = [[table.result() for table in some] for some in tables]
+                value, row, position = gather(*block)
+                gathered.append(Placed(value, row + rows.start, position))
+        results = []
+        for some in tables:
+            results.append([table.result() for table in some])
         every = results[0][0].sum(axis=(0, 1), dtype=np.int64)
-        each = zip(self.partitions, results, strict=True)
         return {
-            "counts": {str(i): one.parts_of(some) for i, (one, some) in enumerate(each)},
+            "counts": {str(i): x.parts_of(results[i]) for i, x in enumerate(self.partitions)},
             "total": every[:-1],
             "failed": int(every[-1]),
             "genuine": _as_tree(gathered),
         }
+
+
+def _extent_of(block: FoldRows) -> Extent:
+    """Return the extent of the impostor scores of some rows."""
+    return Extent.of(block.values, block.mate_start, block.mate_stop)
 
 
 class RangePass(FoldPass):
@@ -432,8 +453,8 @@ class RangePass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the extent of some rows."""
         extent = Extent()
-        for _, found in swept:
-            extent = extent.merge(Extent.of(*found[:3]))
+        for _, block in swept:
+            extent = extent.merge(_extent_of(block))
         return {"extent": extent}
 
 
@@ -460,9 +481,11 @@ class CollectPass(FoldPass):
         if engine() is None:
             kept, joined = self._collect(self.rows.sweep(tick))
         else:
-            found = self.whole(tick)
-            kept = _of_tree(found["kept"])
-            joined = [_of_tree(found["joined"][str(i)]) for i in range(len(self.partitions))]
+            counts = self.whole(tick)
+            kept = list(map(Placed._make, _of_tree(counts["kept"])))
+            joined = []
+            for i in range(len(self.partitions)):
+                joined.append(list(map(Weighted._make, _of_tree(counts["joined"][str(i)]))))
         for parts, coded in zip(joined, self._coded(kept), strict=True):
             yield _joined([*parts, coded]) if parts else coded
 
@@ -475,60 +498,63 @@ class CollectPass(FoldPass):
         trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
         return {"kept": _as_tree(kept), "joined": trees}
 
-    def _collect(self, swept: Swept) -> tuple[list[Found], list[list[Weighted]]]:
+    def _collect(self, swept: Swept) -> tuple[list[Placed], list[list[Weighted]]]:
         """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
-        kept: list[Found] = []
+        kept: list[Placed] = []
         waiting = 0
-        for rows, found in swept:
-            inside = self._inside(rows, found)
+        for rows, block in swept:
+            inside = self._inside(rows, block)
             if self.keep is not None:
                 these = self.keep(*inside)
-                inside = tuple(x[these] for x in inside)
+                inside = Placed(*(x[these] for x in inside))
             kept.append(inside)
-            waiting += len(inside[0])
+            waiting += len(inside.values)
             if waiting > COLLECT:
                 for parts, coded in zip(joined, self._coded(kept), strict=True):
                     parts[:] = [_joined([*parts, coded])]
                 kept, waiting = [], 0
         return kept, joined
 
-    def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
+    def _fewer(self, kept: Sequence[Placed]) -> list[Weighted] | None:
         """Return the joined scores of each partition if they take fewer bytes; else None."""
-        values = np.concatenate([np.empty(0, self.dtype), *(found[0] for found in kept)])
-        bytes_kept = sum(x.nbytes for found in kept for x in found)
+        values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in kept)])
+        bytes_kept = sum(x.nbytes for x in itertools.chain(*kept))
         of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
         most = bytes_kept // (of_each * len(self.partitions))
         if len(values) <= FEW or len(np.unique(values)) > most:
             return None
         joined = [_joined([coded]) for coded in self._coded(kept)]
-        if of_each * sum(len(x[0]) for x in joined) < bytes_kept:
+        if of_each * sum(len(x.values) for x in joined) < bytes_kept:
             return joined
         return None
 
-    def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
+    def _coded(self, kept: Sequence[Placed]) -> Iterator[Weighted]:
         """Yield the distinct scores collected for each partition, in increasing order."""
         none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
         values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
         order = np.argsort(values)
         values, row, position = values[order].astype(np.float64), row[order], position[order]
         for one in self.partitions:
-            yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
+            weights = np.ones(len(values), dtype=np.int64)
+            yield Weighted(values, one.pairs_of(row, position), weights)
 
-    def _inside(self, rows: slice, found: FoldRows) -> Found:
+    def _inside(self, rows: slice, block: FoldRows) -> Placed:
         """Return the impostor scores of some rows in windows, with rows and positions."""
-        windows, values, chunks = self.windows, found.values, numba.get_num_threads()
+        windows, values, chunks = self.windows, block.values, numba.get_num_threads()
         if not len(windows.upto):
-            return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
+            return Placed(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
         of_chunk = -(-len(values) // chunks) * values.shape[1]
         room = min(of_chunk, windows.scores)
         out = np.empty((chunks, room), dtype=values.dtype)
         place = np.empty((chunks, room, 2), dtype=np.int32)
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
+        if len(windows.first) <= 2:  # the same ones for all folds
+            fold = np.zeros_like(fold)
         kernel.collect_scores(
-            found,
-            fold if len(windows.first) > 2 else np.zeros_like(fold),
+            block,
+            fold,
             windows.first,
             windows.above,
             windows.upto,
@@ -538,26 +564,27 @@ class CollectPass(FoldPass):
         )
         kept = np.arange(room) < filled[:, None]
         row, position = place[kept].T
-        return out[kept], row + np.int32(rows.start), position
+        return Placed(out[kept], row + np.int32(rows.start), position)
 
 
 def _joined(parts: Sequence[Weighted]) -> Weighted:
     """Join equal scores of the same pair of folds."""
-    values, code, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    values, pairs, weights = map(np.concatenate, zip(*parts, strict=True))
     if not len(values):
-        return values, code, weights
-    order = np.lexsort((code, values))
-    values, code, weights = values[order], code[order], weights[order]
-    new = np.append(True, (values[1:] != values[:-1]) | (code[1:] != code[:-1]))
+        return Weighted(values, pairs, weights)
+    order = np.lexsort((pairs, values))
+    values, pairs, weights = values[order], pairs[order], weights[order]
+    new = np.append(True, (values[1:] != values[:-1]) | (pairs[1:] != pairs[:-1]))
     starts = np.flatnonzero(new)
-    return values[starts], code[starts], np.add.reduceat(weights, starts)
+    return Weighted(values[starts], pairs[starts], np.add.reduceat(weights, starts))
 
 
-def _as_tree(found: Sequence[Found]) -> dict[str, ConcatenatedRows]:
+def _as_tree(parts: Sequence[Placed | Weighted]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, concatenated, as counts of a block of rows."""
-    if not found:
+    if not parts:
         return {str(i): ConcatenatedRows() for i in range(3)}
-    return {str(i): ConcatenatedRows.of(np.concatenate([x[i] for x in found])) for i in range(3)}
+    columns = map(np.concatenate, zip(*parts, strict=True))
+    return {str(i): ConcatenatedRows.of(column) for i, column in enumerate(columns)}
 
 
 def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
@@ -614,17 +641,17 @@ class FoldSweep:
     def _first_grid(self) -> CellGrid:
         """Place the cells by a sample of the rows, with a margin around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
-        ranges = [Extent.of(*found[:3]) for found in sample]
+        extent = functools.reduce(Extent.merge, map(_extent_of, sample))
         self.dtype = sample[0].values.dtype
-        low, high = min(r.low for r in ranges), max(r.high for r in ranges)
-        return self._grid_for(low, high, 3 * self.number // 4)
+        return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
         """Return cells, `number` of which cover the range, as far as they are exact.
 
         The outermost ones are open.
         """
-        low, high = (low, high) if low <= high else (0.0, 0.0)
+        if low > high:
+            low = high = 0.0
         info = np.finfo(self.dtype)
         exponent = max(cell_exponent(low, high, number), int(info.minexp) + 3)
         most = int(info.maxexp) - 33
@@ -647,10 +674,12 @@ class FoldSweep:
         from_memory = self.rows.from_memory
         late = from_memory and engine() is None  # or the rows of a failed attempt show twice
         work = CountPass(self.rows, self.partitions, self.grid)
-        found = work.whole(None if late else tick)
-        genuine, row, position = (found["genuine"][str(i)].array() for i in range(3))
+        counts = work.whole(None if late else tick)
+        genuine = counts["genuine"]["0"].array()
+        row = counts["genuine"]["1"].array()
+        position = counts["genuine"]["2"].array()
         if from_memory:
-            if found["failed"] or len(genuine) < self._expected():
+            if counts["failed"] or len(genuine) < self._expected():
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
                 self.count(tick)
                 return
@@ -660,8 +689,8 @@ class FoldSweep:
         self.genuine = genuine[order].astype(np.float64)
         for i, one in enumerate(self.partitions):
             one.pair = one.pairs_of(row[order], position[order])
-            one.counts = found["counts"][str(i)]
-        self.total = found["total"]
+            one.counts = counts["counts"][str(i)]
+        self.total = counts["total"]
 
     def _expected(self) -> int:
         """Return the number of genuine scores if no comparison has failed."""
@@ -685,7 +714,9 @@ class FoldSweep:
         if not wanted.any() or self.total[wanted].sum() <= most:
             return False
         first, last = np.flatnonzero(wanted)[[0, -1]]
-        low, high = (float(self.edges[first - 1]) if first else -np.inf), float(self.edges[last])
+        low, high = -np.inf, float(self.edges[last])
+        if first:
+            low = float(self.edges[first - 1])
         ends = low, high
         if not np.isfinite(ends).all():
             extent = RangePass(self.rows, self.partitions).whole(None)["extent"]
@@ -694,13 +725,13 @@ class FoldSweep:
         if low >= high or narrower.exponent >= self.grid.exponent:
             return False
         self.grid = narrower
-        found = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
+        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
         edges = narrower.edges[:-1]
         between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
         divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
         for i, one in enumerate(self.partitions):
-            one.counts = divided(one.counts, found["counts"][str(i)])
-        self.total = divided(self.total, found["total"])
+            one.counts = divided(one.counts, counts["counts"][str(i)])
+        self.total = divided(self.total, counts["total"])
         self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 
@@ -718,11 +749,11 @@ class FoldSweep:
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""
-        ends = [runs_of(flags) for flags in wanted]
-        first, last = (np.concatenate(side) for side in zip(*ends, strict=True))
+        firsts, lasts = zip(*map(runs_of, wanted), strict=True)
+        first, last = np.concatenate(firsts), np.concatenate(lasts)
         above = np.where(first > 0, self.edges[first - 1], np.nan)
         return RowWindows(
-            np.concatenate([[0], np.cumsum([len(one) for one, _ in ends])]),
+            np.concatenate([[0], np.cumsum([len(x) for x in firsts])]),
             rounded_down(above, self.dtype),
             rounded_down(self.edges[last], self.dtype),
             int(self.total[wanted.any(axis=0)].sum()),

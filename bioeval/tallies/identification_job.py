@@ -81,10 +81,9 @@ class IdentificationJob:
         self.facts = empty_facts(scores.shape[0])
         # Fused by the minimum, a subject is as far as its nearest template; for any other rule
         # the nearest templates are found separately.
+        self.template_facts = self.facts
         if rank_unit == "subject" and fusion != "min":
             self.template_facts = empty_facts(scores.shape[0])
-        else:
-            self.template_facts = self.facts
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
 
@@ -95,12 +94,10 @@ class IdentificationJob:
 
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""
-        job, apart = copy(self), self.template_facts is not self.facts
-        job.facts = empty_facts(self.scores.shape[0])
-        if apart:
+        job = copy(self)
+        job.facts = job.template_facts = empty_facts(self.scores.shape[0])
+        if self.template_facts is not self.facts:
             job.template_facts = empty_facts(self.scores.shape[0])
-        else:
-            job.template_facts = job.facts
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
@@ -113,8 +110,9 @@ class IdentificationJob:
             include_facts(facts, found[name])
 
     def _facts(self) -> dict[str, RankFacts]:
-        apart = self.template_facts is not self.facts
-        return {"facts": self.facts, **({"template_facts": self.template_facts} if apart else {})}
+        if self.template_facts is self.facts:
+            return {"facts": self.facts}
+        return {"facts": self.facts, "template_facts": self.template_facts}
 
     def add(self, block: Block) -> None:
         """Rank the best mates of a block of rows."""

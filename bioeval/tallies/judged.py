@@ -18,7 +18,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick, Weighted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -45,35 +45,58 @@ class Judged:
         partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of
         both.
         """
-        judged: list[list[Self]] = []
+        judged = []
         with threads_for(sweep.rows.scores):
             sweep.count(tick)
             while True:
-                attempts = [
-                    [tuple(sweep.attempts(one, part) for part in parts) for parts in some]
-                    for one, some in zip(sweep.partitions, folds, strict=True)
-                ]
-                wanted = [[wanted_bins(rule, train) for train, _ in some] for some in attempts]
-                every = np.logical_or.reduce(list(itertools.chain(*wanted)))
+                counted = []
+                for partition, parts in zip(sweep.partitions, folds, strict=True):
+                    counted.append([_Fold.of(sweep, partition, rule, *both) for both in parts])
+                every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
                 if not sweep.narrow(every):
                     break
-            found = zip(
-                sweep.partitions, folds, attempts, wanted, sweep.collect(every, tick), strict=True
-            )
-            for one, parts_of, attempts_of, wanted_of, (values, pairs, weights) in found:
-                judged.append([])
-                for parts, both, flags in zip(parts_of, attempts_of, wanted_of, strict=True):
-                    places = within(values, sweep.edges, flags)
-                    for part, attempts_in in zip(parts, both, strict=True):
-                        inside = places[one.has(part, pairs[places])]
-                        attempts_in.look_into(values[inside], weights[inside])
-                    judged[-1].append(cls(choose(rule, both[0], flags), *both))
+            each = zip(sweep.partitions, counted, sweep.collect(every, tick), strict=True)
+            for partition, some, scores in each:
+                for fold in some:
+                    fold.look_into(scores, partition, sweep.edges)
+                judged.append([cls(choose(rule, x.train, x.wanted), x.train, x.test) for x in some])
         return judged
 
     @classmethod
     def of_listed(cls, train: Attempts, test: Attempts, rule: Rule) -> Self:
         """Choose a threshold on listed attempts and count others at it."""
         return cls(choose(rule, train, wanted_bins(rule, train)), train, test)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """The attempts of both parts of a fold, and in which bins its threshold may lie."""
+
+    parts: tuple[Subset, Subset]
+    train: Attempts
+    test: Attempts
+    wanted: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        sweep: FoldSweep,
+        partition: DivisionIntoFolds,
+        rule: Rule,
+        train: Subset,
+        test: Subset,
+    ) -> Self:
+        """Return the attempts of a fold, as far as they have been counted."""
+        training = sweep.attempts(partition, train)
+        wanted = wanted_bins(rule, training)
+        return cls((train, test), training, sweep.attempts(partition, test), wanted)
+
+    def look_into(self, scores: Weighted, partition: DivisionIntoFolds, edges: np.ndarray) -> None:
+        """Divide the wanted bins of both parts by the scores collected."""
+        places = within(scores.values, edges, self.wanted)
+        for part, attempts in zip(self.parts, (self.train, self.test), strict=True):
+            inside = places[partition.has(part, scores.pairs[places])]
+            attempts.look_into(scores.values[inside], scores.weights[inside])
 
 
 @dataclass
@@ -149,8 +172,8 @@ class GroupTally:
             b = int(every.bin_of(threshold))
             inside = places[is_accepted(values[places], threshold)]
             inside = inside[sweep.edges.searchsorted(values[inside]) == b]
-            found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
-            accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
+            more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
+            accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
         return cls(reader.about, chosen, rejected, genuine, accepted, made, own)

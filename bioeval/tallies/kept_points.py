@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,17 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
     return points, bounds
 
 
+@dataclass(frozen=True)
+class _AtFar:
+    """FRR and threshold at a FAR target, bounds of the FRR, and whether both are exact."""
+
+    frr: float
+    threshold: float
+    low: float
+    high: float
+    exact: bool = False
+
+
 class _Bins:
     """The attempts of a tally in bins, and in which bins the impostor scores are known."""
 
@@ -130,14 +141,18 @@ class _Bins:
             points.equal_error = attempts.equal_error()
         else:
             yield "eer", self.equal_error()
-        found = [self._at_far(x) for x in [0.0, *points.far_target.tolist()]]
-        frr, threshold, low, high, exact = map(np.array, zip(*found, strict=True))
-        points.zero_far, points.zero_far_threshold = float(frr[0]), float(threshold[0])
-        points.frr_at_far, points.threshold_at_far = frr[1:], threshold[1:]
-        if not exact[0]:
-            yield "zero_far", (low[0], high[0])
-        if not exact[1:].all():
-            yield "frr_at_far", (low[1:], high[1:])
+        zero = self._at_far(0.0)
+        points.zero_far, points.zero_far_threshold = float(zero.frr), float(zero.threshold)
+        if not zero.exact:
+            yield "zero_far", (zero.low, zero.high)
+        at_far = [self._at_far(x) for x in points.far_target.tolist()]
+        points.frr_at_far = np.array([x.frr for x in at_far])
+        points.threshold_at_far = np.array([x.threshold for x in at_far])
+        if not all(x.exact for x in at_far):
+            yield (
+                "frr_at_far",
+                (np.array([x.low for x in at_far]), np.array([x.high for x in at_far])),
+            )
         points.zero_frr_threshold = last = float(attempts.genuine[-1])
         b = int(attempts.bin_of(last))
         if self.known[b]:
@@ -157,19 +172,20 @@ class _Bins:
         fa0, fa1 = attempts.below[b : b + 2] / total
         return max(fa0, self.false_rejects[b] / genuine), min(fa1, fr0 / genuine)
 
-    def _at_far(self, target: float) -> tuple[float, float, float, float, bool]:
-        """Return FRR and threshold at a FAR target, bounds of FRR, and whether both are exact.
-
-        The threshold may lie in an earlier bin.
-        """
+    def _at_far(self, target: float) -> _AtFar:
+        """Return FRR and threshold at a FAR target; the threshold may lie in an earlier bin."""
         attempts = self.attempts
         b = attempts.bin_past(target)
         if self.known[b]:
             frr, threshold = attempts.at_far(target)
-            exact = self.knows(attempts.up_to(b))
-            return frr, threshold if exact else math.nan, frr, frr, exact
+            if self.knows(attempts.up_to(b)):
+                return _AtFar(frr, threshold, low=frr, high=frr, exact=True)
+            return _AtFar(frr, math.nan, low=frr, high=frr)
         high, low = self.false_rejects[b - 1 : b + 1] / attempts.genuine_attempts
-        return low if low == high else math.nan, math.nan, low, high, False
+        frr = math.nan
+        if low == high:
+            frr = low
+        return _AtFar(frr, math.nan, low=low, high=high)
 
     def auc(self) -> Ends:
         """Return bounds of the AUC, equal where the scores around genuine scores are known."""
@@ -207,13 +223,12 @@ class _Bins:
         """Return bounds of the least costs: no point is better than the ends of its bin."""
         far = self.attempts.below / self.attempts.impostor_attempts
         frr = self.false_rejects / self.attempts.genuine_attempts
-        found = []
-        for p, miss, accept in costs.tolist():
+        low, high = np.empty(len(costs)), np.empty(len(costs))
+        for i, (p, miss, accept) in enumerate(costs.tolist()):
             reject_all = p * miss * 1.0
             best = p * miss * frr + (1 - p) * accept * far[:-1]
             ends = p * miss * frr + (1 - p) * accept * far[1:]
-            found.append([min(reject_all, x.min()) for x in (best, ends)])
-        low, high = np.array(found).reshape(-1, 2).T
+            low[i], high[i] = min(reject_all, best.min()), min(reject_all, ends.min())
         return low, high
 
 
@@ -234,20 +249,20 @@ def closest_windows(
         return [(-np.inf, np.inf)], 1.0
     if kept is None:
         kept = counts
-    found = kept == 0
+    chosen = kept == 0
     distance = np.full(len(counts), np.inf)
     for each in _distances(grid, counts, genuine, wanted):
         np.minimum(distance, each, out=distance)
     for cell in np.argsort(distance, kind="stable"):
         if 0 < kept[cell] <= most:
-            found[cell] = True
+            chosen[cell] = True
             most -= kept[cell]
     ends = grid.boundaries
     ends[0], ends[-1] = -np.inf, np.inf
-    change = np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2)
+    change = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
     # A window without scores is of no use.
     windows = [(float(ends[a]), float(ends[b])) for a, b in change if kept[a:b].any()]
-    return windows, float(kept[found].sum() / counts.sum())
+    return windows, float(kept[chosen].sum() / counts.sum())
 
 
 def _distances(
@@ -290,8 +305,8 @@ def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> SecondPass:
     """Return a second pass over the scores of a tally that keeps those closest to its points."""
     cells = tally.impostor
-    found = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
-    second_pass = SecondPass(found)
+    windows = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
+    second_pass = SecondPass(windows)
     grid = cells.grid.with_margin()
     # The last cells end at the largest float, beyond which there is no grid.
     if len(cells.counts) and np.isfinite(grid.boundaries).all():
@@ -306,13 +321,11 @@ def kept_of(
     cells = tally.impostor
     ends = cells.grid.boundaries
     below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
-    places = [
-        (np.searchsorted(ends, low), np.searchsorted(ends, high, side="right") - 1)
-        for low, high in second_pass.windows
-    ]
+    windows = np.array(second_pass.windows, dtype=np.float64).reshape(-1, 2)
+    first = np.searchsorted(ends, windows[:, 0])
+    last = np.searchsorted(ends, windows[:, 1], side="right") - 1
     if len(cells.counts):
-        places = [(a, b) for a, b in places if a < b]
-    first, last = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        first, last = first[first < last], last[first < last]
     # The tally counted nothing finite outside of its cells.
     lows = np.where(first == 0, -np.inf, ends[first])
     highs = np.where(last == len(ends) - 1, np.inf, ends[last])

@@ -57,11 +57,12 @@ class LeftOut:
         fusion = None
         if unit == "subject":
             fusion = tally.fusion
-        found = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
-        arrays = {name: joined.array() for name, joined in found.items()}
+        counts = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
+        arrays = {name: joined.array() for name, joined in counts.items()}
         who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
-        arrays |= {name: subject[arrays[name]] for name in ("nearest", "subject")}
+        arrays["nearest"] = subject[arrays["nearest"]]
+        arrays["subject"] = subject[arrays["subject"]]
         return cls(len(who), person.reshape(-1), ranks=ranks, **arrays)
 
 
@@ -79,8 +80,9 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
     A subject has `largest` candidates at most, by which a probe's rank may improve.
     """
     mated = tally.mates > 0
-    facts = (x[mated] for x in (tally.closer, tally.tied, tally.tied_before))
-    least, most = _before_mate(ties, *facts)
+    least, most = _before_mate(
+        ties, tally.closer[mated], tally.tied[mated], tally.tied_before[mated]
+    )
     reached = np.maximum(least + 1 - largest, 1)
     order = np.argsort(reached, kind="stable")
     beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > ROOM)
@@ -102,15 +104,18 @@ class _Counter:
         names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
         arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
         for block in blocks:
-            rows = self._of_block(block if self.fusion is None else block.fused(self.fusion))
+            if self.fusion is not None:
+                block = block.fused(self.fusion)
+            rows = self._of_block(block)
             for name, values in zip(names, rows, strict=True):
                 arrays[name].append(values)
-        return {name: ConcatenatedRows(tuple(found)) for name, found in arrays.items()}
+        return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
+        """Return the facts of the rows of a block, and of its pairs of a row and a group."""
         shape = len(block.values), len(block.starts) - 1
-        closer, tied, before = (np.empty(shape, dtype=np.int32) for _ in range(3))
-        found = ByGroup(
+        closer, tied, before = np.empty((3, *shape), dtype=np.int32)
+        by_group = ByGroup(
             closer,
             tied,
             before,
@@ -118,12 +123,19 @@ class _Counter:
             np.empty(shape[0]),
         )
         count_by_group(
-            block.values, block.columns, block.starts, block.own, block.self_position, found
+            block.values, block.columns, block.starts, block.own, block.self_position, by_group
         )
-        least, most = _before_mate(self.ties, *found[:3])
+        least, most = _before_mate(self.ties, *by_group[:3])
         # The best rank that a probe may have without the subject.
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
         kept = np.nonzero((most > 0) & (rank <= self.ranks))
         probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
-        pairs = (x[kept] for x in (found.closer, found.tied, found.before))
-        return found.nearest, found.second, probe, group, *pairs
+        return (
+            by_group.nearest,
+            by_group.second,
+            probe,
+            group,
+            by_group.closer[kept],
+            by_group.tied[kept],
+            by_group.before[kept],
+        )

@@ -239,8 +239,8 @@ class InBlocks:
         if reader.scores._streams:
             return {}
         watch, rows = reader.watch, slice(low, high)
-        found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
-        return {name: ConcatenatedRows.of(array) for name, array in found.items()}
+        codes = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
+        return {name: ConcatenatedRows.of(array) for name, array in codes.items()}
 
     def include_watched(self, found: dict[str, ConcatenatedRows]) -> None:
         """Give the reader the sentinels that were seen in all rows."""

@@ -230,11 +230,11 @@ class PointFinder:
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        found = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
-        _add_points(points, self._look_into(found), wanted, self._with_rows)
+        scores = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
+        _add_points(points, self._look_into(scores), wanted, self._with_rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
-            corners = self._corners(found)
+            corners = self._corners(scores)
             _add_every_score(points, corners, self._with_rows, attempts, self._pairs, self._moments)
         return points
 
@@ -283,10 +283,12 @@ class PointFinder:
         between[np.diff(bins) == 1] = -1
         widest = np.argsort(between, kind="stable")[::-1][: MOST_WINDOWS - 1]
         cuts = np.sort(widest[between[widest] >= 0]) + 1
-        return [
-            (attempts.interval(some[0])[0], attempts.interval(some[-1])[1])
-            for some in np.split(bins, cuts)
-        ]
+        windows = []
+        for some in np.split(bins, cuts):
+            low, _ = attempts.interval(some[0])
+            _, high = attempts.interval(some[-1])
+            windows.append((low, high))
+        return windows
 
     # -- what second passes found
 
@@ -298,12 +300,12 @@ class PointFinder:
         if second_pass.with_moments:
             self._moments = second_pass.moments()
             finite = int(self._cells.counts.sum())
-            require_same(sum(int(number.sum()) for _, number, *_ in second_pass.rows), finite)
+            require_same(sum(int(x.number.sum()) for x in second_pass.rows), finite)
         if isinstance(second_pass, _Division):
-            for edges, found in second_pass.parts():
+            for edges, counted in second_pass.parts():
                 b = int(self._attempts.bin_of(edges[-1]))
-                require_same(int(found.sum()), int(counts[b]))
-                self._attempts.split(b, edges, found)
+                require_same(int(counted.sum()), int(counts[b]))
+                self._attempts.split(b, edges, counted)
                 counts = self._attempts.counts
             self._needed = self._needed[:0]
         elif second_pass.windows:
@@ -341,7 +343,8 @@ class PointFinder:
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
         for bins, scores in found:
             bins = bins[wanted[bins]]
-            first, last = (_places(scores, x) for x in self._interval(bins))
+            lower, upper = self._interval(bins)
+            first, last = _places(scores, lower), _places(scores, upper)
             require_same(int((last - first).sum()), int(attempts.counts[bins].sum()))
             for a, b in zip(first, last, strict=True):
                 values.append(scores[a:b].astype(np.float64))
@@ -541,8 +544,10 @@ class _Division(SecondPass):
         """Yield the upper edges and the counts of the parts of each bin."""
         for low, high in self._bins:
             first, last = np.searchsorted(self._edges, [low, high])
-            found = self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
-            yield found if len(self._edges) else (np.array([high]), self._counts)
+            if len(self._edges):
+                yield self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
+            else:
+                yield np.array([high]), self._counts
 
 
 def require_same(seen: int, counted: int) -> None:

@@ -227,9 +227,9 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> n
     """Return these points of several ROCs, the points of each from one start to the next."""
     from bioeval.kernels import hull
 
-    found = np.empty(len(starts) - 1)
-    hull.hull_equal_errors(far, frr, starts, found)
-    return found
+    rates = np.empty(len(starts) - 1)
+    hull.hull_equal_errors(far, frr, starts, rates)
+    return rates
 
 
 @dataclass
@@ -326,8 +326,8 @@ def min_costs(
     for i, (p, miss, accept) in enumerate(costs.tolist()):
         known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
         weights = [known[x] for x in attempts]
-        each = np.array([[float(x) for x in pair] for pair in weights])
-        per_accept, per_reject = (np.repeat(x, size) for x in each.T)
+        per_accept = np.repeat([float(accepted) for accepted, _ in weights], size)
+        per_reject = np.repeat([float(rejected) for _, rejected in weights], size)
         cost = per_accept * fa + per_reject * fr
         near = cost <= np.repeat(np.minimum.reduceat(cost, first) * (1 + 1e-12), size)
         at = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), first)]

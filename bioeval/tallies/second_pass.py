@@ -8,6 +8,7 @@ its rows say.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -137,6 +138,47 @@ class PointsWanted:
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
+@dataclass(frozen=True, eq=False)
+class RowMoments:
+    """Moments of some rows, of their scores times a power of two.
+
+    Attributes
+    ----------
+    scale : float
+        That power.
+    number : int64 array
+        Finite scores of each row.
+    origin, mean, spread : float64 arrays
+        A score of each row, the mean from there, and the sum of squares around it.
+    """
+
+    scale: float
+    number: np.ndarray
+    origin: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The scale of each row."""
+        return np.full(len(self.number), self.scale)
+
+    def scaled(self, scale: float) -> tuple[np.ndarray, ...]:
+        """Return the arrays at another scale."""
+        ratio = scale / self.scale
+        return self.number, self.origin * ratio, self.mean * ratio, self.spread * ratio**2
+
+    def part(self, low: int, high: int, scale: float) -> RowMoments:
+        """Return those of rows ``low:high``, which have one scale."""
+        return RowMoments(
+            scale,
+            self.number[low:high],
+            self.origin[low:high],
+            self.mean[low:high],
+            self.spread[low:high],
+        )
+
+
 class SecondPass:
     """Impostor scores kept in windows, their ordered pairs with genuine scores, and their moments.
 
@@ -175,7 +217,7 @@ class SecondPass:
         self.digits, self.later = digits, list[np.ndarray]()
         self.pairs = 0
         self.with_moments = moments
-        self.rows: list[tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        self.rows: list[RowMoments] = []
         self._ranks: dict[np.dtype, RankTable] = {}
 
     def tables(
@@ -240,15 +282,16 @@ class SecondPass:
             exact = (spread >= square / 1024) & (square < np.inf)
             exact = (exact | (square == 0.0)) & np.isfinite(origin)
             self.with_moments = bool(exact.all())
-            self.rows.append((tables.scale, number.astype(np.int64), origin, mean, spread))
+            number = number.astype(np.int64)
+            self.rows.append(RowMoments(tables.scale, number, origin, mean, spread))
         self.pairs += int(tables.pairs.sum())
-        self.later += [x[:n].copy() for x, n in zip(tables.later, tables.deferred, strict=True)]
+        self.later += _filled(tables.later, tables.deferred)
         if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
             self.genuine, self.digits, self.later = None, 0, []
         if (tables.filled < 0).any():
             self.windows, self.kept, self.places = (), [], []
         if self.windows:
-            self.kept += [x[:n].copy() for x, n in zip(tables.kept, tables.filled, strict=True)]
+            self.kept += _filled(tables.kept, tables.filled)
 
     def include_cells(self, cells: CellCounts) -> None:
         """Include counts in narrower cells than those of the tally."""
@@ -259,11 +302,11 @@ class SecondPass:
         """Take in the impostor scores of a block."""
         if self.with_moments:
             scale, count = moment_scale(*self.ends), np.empty(len(values), dtype=np.int64)
-            origin, mean, squares = (np.empty(len(values)) for _ in range(3))
+            origin, mean, squares = np.empty((3, len(values)))
             kernel_count.row_moments(
                 values, start, stop, scale, LANES, count, origin, mean, squares
             )
-            self.rows.append((scale, count, origin, mean, squares))
+            self.rows.append(RowMoments(scale, count, origin, mean, squares))
         if not self.windows and self.genuine is None:
             return
         if not self._comparable(values.dtype):
@@ -275,7 +318,7 @@ class SecondPass:
         second_pass_of_rows(values, start, stop, tables, places, scratch)
         self.include(tables)
         if self.windows and self.with_places:
-            self.places += [x[:n] for x, n in zip(places, tables.filled, strict=True)]
+            self.places += _filled(places, tables.filled)
 
     def _comparable(self, dtype: np.dtype) -> bool:
         """Whether scores of a dtype can be compared with the genuine ones without conversion."""
@@ -313,22 +356,13 @@ class SecondPass:
 
     def counts(self) -> dict[str, Any]:
         """Return the findings, as counts of some rows that merge with those of others."""
-        number, origin, mean, spread = (
-            (
-                ConcatenatedRows(tuple(rows))
-                for rows in zip(*(row[1:] for row in self.rows), strict=True)
-            )
-            if self.rows
-            else (ConcatenatedRows() for _ in range(4))
-        )
-        scales = ConcatenatedRows(tuple(np.full(len(row[1]), row[0]) for row in self.rows))
         return {
             "moments": self.with_moments,
-            "number": number,
-            "origin": origin,
-            "mean": mean,
-            "spread": spread,
-            "scale": scales,
+            "number": self._of_rows("number"),
+            "origin": self._of_rows("origin"),
+            "mean": self._of_rows("mean"),
+            "spread": self._of_rows("spread"),
+            "scale": self._of_rows("scales"),
             "pairs": self.pairs,
             "paired": self.genuine is not None,
             "later": ConcatenatedRows(tuple(self.later)),
@@ -336,15 +370,23 @@ class SecondPass:
             "cells": NarrowCells(self.cells, self.most_cells),
         }
 
+    def _of_rows(self, name: str) -> ConcatenatedRows:
+        """Return one array of the moments of all rows."""
+        return ConcatenatedRows(tuple(getattr(x, name) for x in self.rows))
+
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in the findings of second passes over all rows."""
         self.with_moments = found["moments"]
         if self.with_moments:
-            names = ("number", "origin", "mean", "spread", "scale")
-            *rows, scale = (found[name].array() for name in names)
-            self.rows = [
-                (float(scale[low]), *(x[low:high] for x in rows)) for low, high in runs(scale)
-            ]
+            scale = found["scale"].array()
+            every = RowMoments(
+                math.nan,
+                number=found["number"].array(),
+                origin=found["origin"].array(),
+                mean=found["mean"].array(),
+                spread=found["spread"].array(),
+            )
+            self.rows = [every.part(low, high, float(scale[low])) for low, high in runs(scale)]
         self.pairs, self.later = found["pairs"], list(found["later"].arrays)
         if not found["paired"] or sum(map(len, self.later)) > MOST_LATER:
             self.genuine, self.digits, self.later = None, 0, []
@@ -357,11 +399,8 @@ class SecondPass:
             return None
         scale = 1.0
         if self.rows:
-            scale = self.rows[-1][0]
-        parts = [
-            (number, origin * (scale / its), mean * (scale / its), spread * (scale / its) ** 2)
-            for its, number, origin, mean, spread in self.rows
-        ]
+            scale = self.rows[-1].scale
+        parts = [x.scaled(scale) for x in self.rows]
         return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
 
     def within(self, windows: Windows) -> np.ndarray:
@@ -370,9 +409,14 @@ class SecondPass:
         inner = SecondPass(windows)
         for scores in self.kept:
             inner.add(scores[None], none, none)
-        found = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
-        found.sort()
-        return found
+        increasing = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
+        increasing.sort()
+        return increasing
+
+
+def _filled(chunks: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
+    """Return what is filled of the room of each chunk."""
+    return [room[:number].copy() for room, number in zip(chunks, numbers, strict=True)]
 
 
 def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -420,16 +464,16 @@ def expected_windows(
     """
     pilot = Pilot(grid, counts, genuine)
     before = np.concatenate([[0.0], pilot.far])
-    found = np.zeros(grid.count, dtype=bool)
+    chosen = np.zeros(grid.count, dtype=bool)
     spans = [pilot.aligned(span) for span in pilot.spans(wanted)]
     for span in sorted(spans, key=lambda span: float(np.diff(before)[span].sum())):
-        if np.diff(before)[found | span].sum() <= most:
-            found |= span
-    change = np.flatnonzero(np.diff(found.astype(np.int8), prepend=0, append=0))
+        if np.diff(before)[chosen | span].sum() <= most:
+            chosen |= span
+    change = np.flatnonzero(np.diff(chosen.astype(np.int8), prepend=0, append=0))
     ends = grid.boundaries
     ends[0], ends[-1] = -np.inf, np.inf
     windows = [(float(ends[a]), float(ends[b])) for a, b in change.reshape(-1, 2)]
-    return windows, float(np.diff(before)[found].sum())
+    return windows, float(np.diff(before)[chosen].sum())
 
 
 class Pilot:
@@ -487,9 +531,9 @@ class Pilot:
         error = FLAT * self.error_of(groups - groups[:, [best]], abs(self.far - self.far[best]))
         near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
         held = near[self.held]
-        found = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0
+        beside = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0
         span = np.zeros(len(near), dtype=bool)
-        span[self.held] = found
+        span[self.held] = beside
         return span
 
     def aligned(self, span: np.ndarray) -> np.ndarray:

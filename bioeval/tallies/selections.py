@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -40,11 +40,16 @@ from bioeval.tallies.symmetry import same_both_ways, sample_of
 #: Rows and columns of a selection.
 IndexSet = tuple[np.ndarray, np.ndarray]
 
-#: Rows of places, and where each row's own subject starts and stops.
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
-
 # Cells that are gathered before points are looked for, so that they stay in the cache.
 BATCH = 1 << 19
+
+
+class ImpostorRows(NamedTuple):
+    """Rows of places, and where each row's own subject starts and stops."""
+
+    lines: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +226,9 @@ def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
     """Yield selections, some at a time."""
     batch: list[IndexSet] = []
     filled = 0
-    for one in sets:
-        batch.append(one)
-        filled += len(one[0]) * len(one[1])
+    for rows, columns in sets:
+        batch.append((rows, columns))
+        filled += len(rows) * len(columns)
         if filled >= BATCH:
             yield batch
             batch, filled = [], 0
@@ -254,7 +259,6 @@ class _Batch:
             self.cells,
         )
         total, every = int(self.cells[-1]), int(self.row_starts[-1])
-        lines, nearest = (np.empty(total, dtype=np.int32) for _ in range(2))
         self.places = np.empty(2 * total + 2 * every, dtype=np.int32)
         single, multi, open_set = np.split(self.places, [total, 2 * total])
         self.found = kernel.SelectionOutput(
@@ -263,8 +267,8 @@ class _Batch:
             single=single,
             multi=multi,
             searches=open_set,
-            lines=lines,
-            nearest=nearest,
+            lines=np.empty(total, dtype=np.int32),
+            nearest=np.empty(total, dtype=np.int32),
             start=np.empty(every, dtype=np.int64),
             stop=np.empty(every, dtype=np.int64),
             own=np.empty(every, dtype=np.int64),
@@ -284,73 +288,79 @@ class _Batch:
 
     def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
         """Return the counts, with the points of tasks."""
-        table, number, total = self.found.counts, len(self.sets), int(self.cells[-1])
+        table, number = self.found.counts, len(self.sets)
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
         points: dict[str, Any] = {}
         if names:
-            nothing = np.zeros(number, dtype=np.int64)
-            mated, searches, hits = table[:, 4:7].T
-            of_task = {
-                "single": (self.cells, *table[:, :2].T, nothing),
-                "multi": (total + self.cells, *table[:, 2:4].T, nothing),
-                "open_set": (2 * total + 2 * self.row_starts, hits, searches, mated - hits),
-            }
-            lists = _lists(self.places, [of_task[name] for name in names])
+            lists = _lists(self.places, [self._attempts_of(name) for name in names])
             verified = [name for name in names if name != "open_set"]
-            found = _Points(self.ordered.values, lists, wanted, number * len(verified))
+            finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
+            rows: list[ImpostorRows] = []
             if wanted.every_score:
-                every = verified
-            else:
-                every = []
-            rows = [row for name in every for row in self._rows(name)]
-            found.find_more(rows)
+                for name in verified:
+                    rows += self._rows(name)
+            finder.find_more(rows)
             for i, name in enumerate(names):
-                points[name] = found.of(slice(i * number, (i + 1) * number), name in verified)
+                points[name] = finder.of(slice(i * number, (i + 1) * number), name in verified)
             for name in verified:
                 points[name].symmetric = np.zeros(number, dtype=bool)
             if "single" in points:
                 points["single"].symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
-        by_task = (points.get(x) for x in ("single", "multi", "open_set"))
-        return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+        return SelectionCounts(
+            self.m,
+            table,
+            self.found.ranked,
+            single=points.get("single"),
+            multi=points.get("multi"),
+            open_set=points.get("open_set"),
+        )
+
+    def _attempts_of(self, task: str) -> _TaskAttempts:
+        """Return where the attempts of a task are among the places."""
+        table, total = self.found.counts, int(self.cells[-1])
+        nothing = np.zeros(len(self.sets), dtype=np.int64)
+        if task == "single":
+            return _TaskAttempts.of(self.cells, table[:, 0], table[:, 1], nothing)
+        if task == "multi":
+            return _TaskAttempts.of(total + self.cells, table[:, 2], table[:, 3], nothing)
+        mated, searches, hits = table[:, 4:7].T
+        return _TaskAttempts.of(2 * total + 2 * self.row_starts, hits, searches, mated - hits)
 
     def attempts(self) -> Iterator[SelectionAttempts]:
         """Yield the attempts of each selection."""
-        found, values = self.found, self.ordered.values
-        mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
+        output, values = self.found, self.ordered.values
+        mate, other, enrolled = values[output.best], values[output.other], output.own >= 0
         groups = kernel.COUNTED.index("groups")
         failed = kernel.COUNTED.index("failed")
-        for k, counts in enumerate(found.counts.tolist()):
+        for k, counts in enumerate(output.counts.tolist()):
             rows = slice(self.row_starts[k], self.row_starts[k + 1])
             cells = slice(self.cells[k], self.cells[k + 1])
-            by_templates = {
-                name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
-                for name, at, places in (
-                    ("single", 0, found.single[cells]),
-                    ("multi", 2, found.multi[cells]),
-                )
-            }
             yield SelectionAttempts(
                 values,
-                by_templates,
+                {
+                    "single": _both_classes(output.single[cells], *counts[:2]),
+                    "multi": _both_classes(output.multi[cells], *counts[2:4]),
+                },
                 mate[rows],
                 other[rows],
-                found.place[:, rows],
+                output.place[:, rows],
                 enrolled[rows],
                 counts[groups],
                 counts[failed],
             )
 
-    def _rows(self, name: str) -> list[Rows]:
+    def _rows(self, name: str) -> list[ImpostorRows]:
         """Return the rows of each selection, with the limits of the own subjects."""
-        found = self.found
-        widths, lines, start, stop = self.n, found.lines, found.start, found.stop
+        output = self.found
+        widths, lines, start, stop = self.n, output.lines, output.start, output.stop
         if name == "multi":
-            widths, lines = found.counts[:, kernel.COUNTED.index("groups")], found.nearest
-            start, stop = np.maximum(found.own, 0), found.own + 1
+            widths, lines = output.counts[:, kernel.COUNTED.index("groups")], output.nearest
+            start, stop = np.maximum(output.own, 0), output.own + 1
         made = []
         for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
             own = slice(row, row + m)
-            made.append((lines[first : first + m * n].reshape(m, n), start[own], stop[own]))
+            of_one = lines[first : first + m * n].reshape(m, n)
+            made.append(ImpostorRows(of_one, start[own], stop[own]))
         return made
 
 
@@ -367,8 +377,11 @@ class _Points:
         self.defined = (self.genuine > 0) & (self.impostor > 0)
         number = len(lists.missed)
         targets = [*wanted.targets.tolist(), 0.0]
-        known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
-        allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
+        sizes, size_of_each = np.unique(self.impostor, return_inverse=True)
+        known = np.empty((len(sizes), len(targets)), dtype=np.int64)
+        for i, size in enumerate(sizes.tolist()):
+            known[i] = [allowed_errors(x, size) for x in targets]
+        allowed = known[size_of_each]
         cornered = 0
         if wanted.every_score:
             cornered = verified
@@ -439,7 +452,7 @@ class _Points:
                 setattr(points, name, values[at])
         return points
 
-    def find_more(self, rows: Sequence[Rows]) -> None:
+    def find_more(self, rows: Sequence[ImpostorRows]) -> None:
         """Find the further points of verification; `rows` has the impostor scores."""
         number = self.verified
         genuine = self.genuine[:number]
@@ -494,30 +507,28 @@ class _Points:
         at[some] = place[best]
         self.more["min_cost_threshold"] = self.thresholds(at)
 
-    def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
+    def d_prime(self, rows: Sequence[ImpostorRows]) -> np.ndarray:
         """Return d' of each selection, from the rows of its impostor scores."""
-        found = np.full(self.verified, np.nan)
+        values = np.full(self.verified, np.nan)
         some = np.flatnonzero(self.defined[: self.verified]).tolist()
-        forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
+        forms = {k: (rows[k].lines.shape[1], moment_scale(*self._ends(k))) for k in some}
         # Rows of one width and scale are summed in one call.
         for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
             parts = list(alike)
-            lines, start, stop = (
-                x[0] if len(x) == 1 else np.concatenate(x)
-                for x in zip(*(rows[k] for k in parts), strict=True)
-            )
+            lines, start, stop = _together([rows[k] for k in parts])
             count = np.empty(len(lines), dtype=np.int64)
-            origin, mean, squares = (np.empty(len(lines)) for _ in range(3))
-            sums = count, origin, mean, squares
-            count_kernel.row_moments(self.values.take(lines), start, stop, scale, LANES, *sums)
+            origin, mean, squares = np.empty((3, len(lines)))
+            count_kernel.row_moments(
+                self.values.take(lines), start, stop, scale, LANES, count, origin, mean, squares
+            )
             first = 0
             for k in parts:
-                own = slice(first, first + len(rows[k][0]))
-                impostor = moments_of_rows(scale, *(x[own] for x in sums))
+                own = slice(first, first + len(rows[k].lines))
+                impostor = moments_of_rows(scale, count[own], origin[own], mean[own], squares[own])
                 genuine = self._finite(self.lists.genuine[k])
-                found[k] = d_prime(moments_of(self.values[genuine]), impostor)
+                values[k] = d_prime(moments_of(self.values[genuine]), impostor)
                 first = own.stop
-        return found
+        return values
 
     def _finite(self, ends: np.ndarray) -> np.ndarray:
         """Return the places of a list whose scores are finite."""
@@ -538,23 +549,48 @@ class _Points:
         return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
 
 
-def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.AttemptLists:
-    """Return the lists of selections of several tasks, one task after the other.
+class _TaskAttempts(NamedTuple):
+    """The attempts of one task in all selections.
 
-    Of each task where selections start, the numbers of genuine scores, which come first, and of
+    Where the selections start and stop; the numbers of genuine scores, which come first, of
     impostor scores, which come last, and of missed ones.
     """
-    first = np.concatenate([x[0][:-1] for x in selections])
-    last = np.concatenate([x[0][1:] for x in selections])
-    genuine, impostor, missed = (
-        np.concatenate(x) for x in zip(*(x[1:] for x in selections), strict=True)
-    )
+
+    first: np.ndarray
+    last: np.ndarray
+    genuine: np.ndarray
+    impostor: np.ndarray
+    missed: np.ndarray
+
+    @classmethod
+    def of(
+        cls, starts: np.ndarray, genuine: np.ndarray, impostor: np.ndarray, missed: np.ndarray
+    ) -> Self:
+        """Return attempts of selections that follow each other."""
+        return cls(starts[:-1], starts[1:], genuine, impostor, missed)
+
+
+def _lists(places: np.ndarray, tasks: Sequence[_TaskAttempts]) -> kernel.AttemptLists:
+    """Return the lists of selections of several tasks, one task after the other."""
+    of_all = _TaskAttempts(*map(np.concatenate, zip(*tasks, strict=True)))
     return kernel.AttemptLists(
         places,
-        np.stack([first, first + genuine], axis=1),
-        np.stack([last - impostor, last], axis=1),
-        missed,
+        np.stack([of_all.first, of_all.first + of_all.genuine], axis=1),
+        np.stack([of_all.last - of_all.impostor, of_all.last], axis=1),
+        of_all.missed,
     )
+
+
+def _both_classes(places: np.ndarray, genuine: int, impostor: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the genuine scores of a list, which come first, and the impostor scores."""
+    return places[:genuine], places[len(places) - impostor :]
+
+
+def _together(parts: Sequence[ImpostorRows]) -> ImpostorRows:
+    """Return rows as one; those of a single part are not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return ImpostorRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

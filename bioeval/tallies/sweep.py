@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numba
 import numpy as np
@@ -23,6 +23,7 @@ from bioeval.base.memory import at_most
 from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
+    PointTables,
     Probes,
     RankFacts,
     RawRows,
@@ -152,27 +153,24 @@ def _served(job: Any) -> bool:
 
 def _same_thresholds(jobs: Sequence[Any]) -> bool:
     """Whether all verification jobs count at the same given thresholds, or none does."""
-    none = np.empty(0)
-    given = [job.given for job in jobs if job.form == "verification"]
-    grids = [none if counter is None else counter.thresholds for counter in given]
-    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
+    grids = []
+    for job in _of_form("verification", jobs):
+        grids.append(np.empty(0) if job.given is None else job.given.thresholds)
+    return all(itertools.starmap(np.array_equal, itertools.pairwise(grids)))
+
+
+def _of_form(form: str, jobs: Sequence[Any]) -> list[Any]:
+    """Return the jobs of a form."""
+    return [job for job in jobs if job.form == form]
 
 
 def run_sweep(reader: BlockReader, jobs: Sequence[Any], progress: Progress | None) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
     sweep = RowSweep(reader, jobs)
     if sweep.rows_counted(0, reader.scores.shape[0], progress):
-        _hand_on(sweep.verification, sweep.second_passes)
+        for kind in sweep.kinds:
+            kind.hand_on()
     return _results(reader, jobs)
-
-
-def _hand_on(
-    verification: Sequence[Sequence[VerificationJob]], second_passes: Sequence[Any]
-) -> None:
-    """Give the jobs of each kind the second pass that was taken for them."""
-    for alike, second_pass in zip(verification, second_passes, strict=True):
-        for job in alike:
-            job.second_pass = second_pass
 
 
 class SweepWork(InBlocks):
@@ -183,35 +181,38 @@ class SweepWork(InBlocks):
     def __init__(self, reader: BlockReader, jobs: Sequence[Any], swept: bool):
         self.scores = scores = reader.scores
         self.reader, self.jobs, self.swept = reader, jobs, swept
-        self.estimate: PilotEstimate | None = None
+        self.kinds: Sequence[KindOfTemplates] = ()
         if swept:
             sweep = RowSweep(reader, jobs)
             # The sample that places the cells is taken once, not by every block.
             sample = sweep._counted(0, scores.shape[0])
             if all(len(cells.counts) for cells in sample):
-                sweep.pilot = sample
-            else:
-                sweep.pilot = []
-            self.estimate = sweep.estimate
-        verification = (job for job in jobs if job.form == "verification")
-        self.depends_on = [array for job in verification for array in job.drawn]
-        self.depends_on += [job.keys for job in jobs if job.form == "digests"]
+                for kind, cells in zip(sweep.kinds, sample, strict=True):
+                    kind.pilot = cells
+            self.kinds = sweep.kinds
+        self.depends_on: list[np.ndarray] = []
+        for job in _of_form("verification", jobs):
+            self.depends_on += job.drawn
+        self.depends_on += [job.keys for job in _of_form("digests", jobs)]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""
         reader, jobs = self.reader.for_rows(low, high), [job.fresh() for job in self.jobs]
-        second_passes: list[SecondPass | None] = [None, None]
+        looks = {}
         complete = True
-        if self.estimate is not None:
-            sweep = RowSweep(reader, jobs, self.estimate)
-            complete, second_passes = sweep.rows_counted(low, high), sweep.second_passes
+        if self.swept:
+            sweep = RowSweep(reader, jobs, self.kinds)
+            complete = sweep.rows_counted(low, high)
+            for i, kind in enumerate(sweep.kinds):
+                if kind.second_pass is not None:
+                    looks[str(i)] = kind.second_pass.counts()
         else:
             for block in reader.blocks_of(low, high):
                 for job in jobs:
                     job.add(block)
         return {
             "jobs": {str(i): job.counts(low, high) for i, job in enumerate(jobs)},
-            "looks": {str(i): x.counts() for i, x in enumerate(second_passes) if x is not None},
+            "looks": looks,
             "complete": complete,
             "watch": self.watched(reader, low, high),
         }
@@ -221,140 +222,247 @@ class SweepWork(InBlocks):
         for i, job in enumerate(self.jobs):
             job.include_counts(found["jobs"][str(i)])
         self.include_watched(found["watch"])
-        if self.estimate is None or not found["complete"]:
+        if not found["complete"]:
             return
-        second_passes = [x and x.fresh() for x in self.estimate.second_passes]
-        for i, second_pass in enumerate(second_passes):
-            if second_pass is not None:
-                second_pass.include_counts(found["looks"][str(i)])
-        _hand_on(by_templates(self.jobs), second_passes)
+        for i, known in enumerate(self.kinds):
+            kind = known.fresh(self.jobs)
+            if kind.second_pass is not None:
+                kind.second_pass.include_counts(found["looks"][str(i)])
+            kind.hand_on()
 
 
 def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
     """Whether counts of blocks of rows can be merged; raise if they would have to be."""
     rows = reader.of_rows and not are_pairs(reader.scores)
-    found = rows and all(hasattr(job, "include_counts") for job in jobs)
-    if not found:
+    mergeable = rows and all(hasattr(job, "include_counts") for job in jobs)
+    if not mergeable:
         refuse_engine()
-    return found
+    return mergeable
 
 
-def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
-    """Return the verification jobs with single templates, and those with multi templates."""
-    verification = [j for j in jobs if j.form == "verification"]
-    single = [j for j in verification if j.templates == "single"]
-    multi = [j for j in verification if j.templates == "multi"]
-    return single, multi
+@dataclass(eq=False)
+class KindOfTemplates:
+    """What a sweep knows of verification with single, or with multi templates.
+
+    Attributes
+    ----------
+    templates : str
+    jobs : list of VerificationJob
+        They differ in their results only; there may be none.
+    pilot : CellCounts or None
+        Counts of a few rows, which place the cells.
+    wanted : PointsWanted or None
+        The points that are looked for, if there are genuine scores.
+    genuine : float array
+        The genuine scores, increasing, where points are wanted.
+    windows, room : Windows, float
+        Where the points are expected, and the proportion of the impostor scores there.
+    second_pass : SecondPass or None
+        The second pass that is taken at the same time.
+    cells : HistogramWithThresholds or None
+        The cells of the last rows counted.
+    """
+
+    templates: str
+    jobs: list[VerificationJob]
+    pilot: CellCounts | None = None
+    wanted: PointsWanted | None = None
+    genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
+    windows: Windows = ()
+    room: float = 0.0
+    second_pass: SecondPass | None = None
+    cells: HistogramWithThresholds | None = None
+
+    @classmethod
+    def among(cls, templates: str, jobs: Sequence[Any]) -> Self:
+        """Return the kind with those of some jobs that are of it."""
+        verification = _of_form("verification", jobs)
+        return cls(templates, [job for job in verification if job.templates == templates])
+
+    def fresh(self, jobs: Sequence[Any]) -> Self:
+        """Return the same kind with other jobs, before a sweep has counted anything."""
+        second_pass = self.second_pass and self.second_pass.fresh()
+        alike = self.among(self.templates, jobs).jobs
+        return replace(self, jobs=alike, second_pass=second_pass, cells=None)
+
+    def hand_on(self) -> None:
+        """Give the jobs the second pass that was taken for them."""
+        for job in self.jobs:
+            job.second_pass = self.second_pass
+
+    @property
+    def counted(self) -> CellCounts:
+        """The impostor scores counted so far."""
+        if not self.jobs:
+            return UNUSED
+        return self.jobs[0].cells.cells
+
+    def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
+        """Place windows by the counts of some rows of all, in groups of them."""
+        counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
+        if not len(counts.counts):
+            self.pilot = UNUSED
+            return
+        self.pilot = counts
+        if self.wanted is None:
+            return
+        every = counts.total / rows * of
+        keep = self.wanted.keep
+        anyway = max(keep, KEPT_ANYWAY) / every
+        most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
+        if keep:  # wider windows, of which the closest are kept
+            from bioeval.tallies.kept_points import closest_windows
+
+            self.windows, self.room = closest_windows(
+                grid, by_group.sum(axis=0), self.genuine, self.wanted, most * counts.total
+            )
+        else:
+            self.windows, self.room = expected_windows(
+                grid, by_group, self.genuine, self.wanted, most
+            )
+
+    def take_second_pass(self, digits: int) -> None:
+        """Take a second pass at the same time, in the windows placed."""
+        if self.wanted is None:
+            return
+        ends = (-np.inf, np.inf)
+        if self.pilot is not None:
+            ends = self.pilot.range
+        genuine = None
+        if self.wanted.every_score:
+            genuine = self.genuine
+        self.second_pass = SecondPass(
+            self.windows, genuine, ends, moments=self.wanted.every_score, digits=digits
+        )
+
+    def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
+        """Place the cells by counts, anew where the scores move; False if they are inexact."""
+        known = None
+        if self.cells is not None:
+            known = self.cells.grid
+        grid = _around(counted, marks.dtype, known)
+        if grid is None:
+            return False
+        if grid == known:
+            return True
+        bits = 0
+        if self.second_pass is not None:
+            bits = NARROWER
+            self.second_pass.keep_cells(grid)
+        self.cells = HistogramWithThresholds.at(counted, grid, marks, bits)
+        return True
+
+    def counts_in(self, tables: VerificationTables) -> RowCounts | None:
+        """Return what some rows were counted as; None if some score has no cell."""
+        assert self.cells is not None
+        grid, narrow = self.cells.grid, self.cells.narrow
+        by_narrow, at_marks = self.cells.counted(tables.counts)
+        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
+        if by_cell[0] or by_cell[-2] or by_cell[-1]:
+            return None
+        return RowCounts(
+            CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]),
+            CellCounts(narrow.exponent, narrow.first, by_narrow),
+            np.diff(at_marks, prepend=0, append=by_narrow.sum()),
+            tables.points,
+        )
+
+    def include(self, counts: RowCounts, genuine: np.ndarray) -> None:
+        """Include the counts of some rows and their genuine scores."""
+        for job in self.jobs:
+            job.genuine.append(genuine)
+            job.cells.include(counts.cells.fitted())
+            if job.given is not None:
+                job.given.counts += counts.between_marks
+        if self.second_pass is not None:
+            self.second_pass.include(counts.points)
+            self.second_pass.include_cells(counts.narrow)
 
 
 @dataclass(frozen=True, eq=False)
-class PilotEstimate:
-    """Facts about all scores before the sweep: about where operating points fall.
+class RowCounts:
+    """Impostor scores of some rows: in cells, in narrower ones, between marks, and the points."""
 
-    The first of each two is of single, the second of multi templates.
-    """
+    cells: CellCounts
+    narrow: CellCounts
+    between_marks: np.ndarray
+    points: PointTables
 
-    pilot: list[CellCounts]
-    room: list[float]
-    expected: list[tuple[PointsWanted, np.ndarray] | None]
-    windows: list[Windows]
-    second_passes: list[SecondPass | None]
+
+def _mask_in_place(scores: Scores) -> bool:
+    """Whether the kernel can read scores and their mask, if any, where they are."""
+    mask: Any = scores._mask
+    if mask is None or not scores._in_memory:
+        return scores._in_memory
+    fits = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
+    return fits and mask.flags.c_contiguous
 
 
 class RowSweep:
     """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
 
     def __init__(
-        self, reader: BlockReader, jobs: Sequence[Any], estimate: PilotEstimate | None = None
+        self, reader: BlockReader, jobs: Sequence[Any], known: Sequence[KindOfTemplates] = ()
     ):
         self.scores = scores = reader.scores
         self.reader, self.jobs = reader, jobs
-        gallery = reader.gallery
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
         self.gaps = scores._has_mask or bool(scores.exclude) or scores.nan == "exclude"
-        mask: Any = scores._mask
-        self.by_blocks = scores.dtype != self.dtype
-        if self.gaps:
-            direct = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
-            direct = mask is None or (direct and mask.flags.c_contiguous)
-            self.by_blocks |= not (direct and scores._in_memory)
-        in_place = scores._in_memory and not self.by_blocks
-        if in_place:
-            self.base = writable_alias(scores._base)
-            self.mask: Any = None if mask is None else writable_alias(mask)
-            self.rows = scores._base_rows(np.arange(scores.shape[0]))
+        self.by_blocks = scores.dtype != self.dtype or (self.gaps and not _mask_in_place(scores))
+        self.in_place = scores._in_memory and not self.by_blocks
         # A block that is read comes with the columns of a selection already chosen.
-        columns = np.arange(scores.shape[1])
-        if in_place:
-            self.columns = scores._base_columns(columns)
-        else:
-            self.columns = columns
-        gathered = gallery.order is not None and not self.by_blocks
-        if gathered:
-            order = self.columns[gallery.order]
-        else:
-            order = self.columns
-        self.gallery = GalleryColumns(
-            order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
-            places=np.ascontiguousarray(gallery.columns[0]),
-            gathered=gathered or (in_place and scores._selects_columns),
-            starts=gallery.starts,
-        )
+        self.columns = np.arange(scores.shape[1])
+        if self.in_place:
+            self.base = writable_alias(scores._base)
+            self.mask: Any = None
+            if scores._mask is not None:
+                self.mask = writable_alias(scores._mask)
+            self.rows = scores._base_rows(np.arange(scores.shape[0]))
+            self.columns = scores._base_columns(self.columns)
+        self.gallery = self._gallery_columns()
+        gallery = reader.gallery
         self.own_size = gallery.mate_stop - gallery.mate_start
-        self.verification = single, multi = by_templates(jobs)
-        verification = single + multi
-        ranks = [j for j in jobs if j.form == "identification"]
-        self.by_template = [j for j in ranks if j.rank_unit == "template"]
-        self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
-        self.digests = [j for j in jobs if j.form == "digests"]
-        self.wanted = TaskFlags(bool(single), bool(multi), bool(self.by_subject))
+        kinds = [kind.fresh(jobs) for kind in known]
+        if not known:
+            kinds = [KindOfTemplates.among(x, jobs) for x in ("single", "multi")]
+        self.kinds = kinds
+        single, multi = kinds
+        verification = single.jobs + multi.jobs
+        ranks = _of_form("identification", jobs)
+        self.by_template = [job for job in ranks if job.rank_unit == "template"]
+        self.by_subject = [job for job in ranks if job.rank_unit == "subject"]
+        self.digests = _of_form("digests", jobs)
+        self.wanted = TaskFlags(bool(single.jobs), bool(multi.jobs), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
-        given = [j.given for j in verification if j.given is not None]
+        self.thresholds = np.empty(0, dtype=self.dtype)
+        given = [job.given for job in verification if job.given is not None]
         if given:
             self.thresholds = rounded_down(given[0].thresholds, self.dtype)
-        else:
-            self.thresholds = np.empty(0, dtype=self.dtype)
         self.computed = GivenRows(scores)
-        self.cells: list[HistogramWithThresholds | None] = [None, None]
-        self.pilot: list[CellCounts] = []
-        self.room = [0.0, 0.0]
-        self.expected: list[tuple[PointsWanted, np.ndarray] | None] = [None, None]
-        self.windows: list[Windows] = [(), ()]
-        self.second_passes: list[SecondPass | None] = [None, None]
-        if estimate is not None:
-            self.pilot, self.room, self.expected = estimate.pilot, estimate.room, estimate.expected
-            self.windows = estimate.windows
-            self.second_passes = [x and x.fresh() for x in estimate.second_passes]
-            return
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
-        known = scores._streams or isinstance(scores._base, np.ndarray)
-        known &= isinstance(scores._mask, np.ndarray | None)
-        if known and any(job.wanted is not None for job in verification):
+        at_hand = scores._streams or isinstance(scores._base, np.ndarray)
+        at_hand &= isinstance(scores._mask, np.ndarray | None)
+        if not known and at_hand and any(job.wanted is not None for job in verification):
             self._want_second_passes()
 
-    @property
-    def estimate(self) -> PilotEstimate:
-        """Facts about all scores before the sweep."""
-        return PilotEstimate(self.pilot, self.room, self.expected, self.windows, self.second_passes)
+    def _gallery_columns(self) -> GalleryColumns:
+        """Return the columns of the gallery in the order of its subjects."""
+        gallery = self.reader.gallery
+        order, gathered = self.columns, self.in_place and self.scores._selects_columns
+        if gallery.order is not None and not self.by_blocks:
+            order, gathered = order[gallery.order], True
+        return GalleryColumns(
+            order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
+            places=np.ascontiguousarray(gallery.columns[0]),
+            gathered=gathered,
+            starts=gallery.starts,
+        )
 
     def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
         """Count rows ``first:last`` for all jobs; say whether the second passes saw all of them."""
         scores, reader, complete = self.scores, self.reader, True
-        n = scores.shape[1]
-        # Streamed rows are always computed in the same blocks, so that they are the same each time.
-        step = reader.rows_per_block()
-        if not (scores._streams or self.by_blocks):
-            if scores._in_memory and not scores.exclude:
-                values = SWEEP_VALUES
-            else:
-                values = READ_VALUES
-            in_place = scores._in_memory
-            if in_place:
-                most = rows_within(scores, step, in_place=True)
-            else:
-                most = reader.most_rows
-            step = max(step, min(values // n, most) // step * step)
+        step = self._rows_per_call()
         for low in range(first, last, step):
             high = min(low + step, last)
             block = None
@@ -376,49 +484,54 @@ class RowSweep:
                 progress(high, scores.shape[0])
         return complete
 
+    def _rows_per_call(self) -> int:
+        """Return how many rows the kernel counts in one call."""
+        scores = self.scores
+        step = self.reader.rows_per_block()
+        # Streamed rows are always computed in the same blocks, so that they are the same each time.
+        if scores._streams or self.by_blocks:
+            return step
+        most = self.reader.most_rows
+        values = READ_VALUES
+        if scores._in_memory:
+            most = rows_within(scores, step, in_place=True)
+            if not scores.exclude:
+                values = SWEEP_VALUES
+        return max(step, min(values // scores.shape[1], most) // step * step)
+
     def _want_second_passes(self) -> None:
         """Gather the genuine scores, and estimate by a pilot where operating points fall."""
         mates = self._mates()
-        for i, jobs in enumerate(self.verification):
-            wanted = next((job.wanted for job in jobs if job.wanted is not None), None)
-            if wanted is not None:
-                genuine = np.sort(mates if i == 0 else self._nearest(mates))
-                genuine = genuine[: len(genuine) - np.count_nonzero(np.isnan(genuine))]
-                if len(genuine):
-                    self.expected[i] = wanted, genuine
+        for kind in self.kinds:
+            wanted = [job.wanted for job in kind.jobs if job.wanted is not None]
+            if not wanted:
+                continue
+            genuine = mates
+            if kind.templates == "multi":
+                genuine = self._nearest(mates)
+            genuine = np.sort(genuine)
+            genuine = genuine[: len(genuine) - np.count_nonzero(np.isnan(genuine))]
+            if len(genuine):
+                kind.wanted, kind.genuine = wanted[0], genuine
         m, n = self.scores.shape
         if m * n > KEEP_ALL and m >= 4 * PILOT_GROUPS:
             most = min(PILOT_ROWS, m // 4, self.reader.most_rows)
             self._pilot(max(most // PILOT_GROUPS, 1) * PILOT_GROUPS)
-        for i, expected in enumerate(self.expected):
-            if expected is not None:
-                wanted, genuine = expected
-                if m * n <= KEEP_ALL:
-                    self.windows[i], self.room[i] = [(-np.inf, np.inf)], 1.0
-                if self.pilot:
-                    ends = self.pilot[i].range
-                else:
-                    ends = (-np.inf, np.inf)
-                every = wanted.every_score
-                self.second_passes[i] = SecondPass(
-                    self.windows[i],
-                    genuine if every else None,
-                    ends,
-                    moments=every,
-                    digits=self.digits,
-                )
+        for kind in self.kinds:
+            if m * n <= KEEP_ALL:
+                kind.windows, kind.room = [(-np.inf, np.inf)], 1.0
+            kind.take_second_pass(self.digits)
 
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
-        grids = [_around(cells, self.dtype) for cells in self._counted(0, self.scores.shape[0])]
-        cells = [
-            HistogramWithThresholds.at(UNUSED, x, self.thresholds[:0])
-            for x in grids
-            if x is not None
-        ]
-        if len(cells) < len(grids):
-            return
-        rows = np.linspace(0, self.scores.shape[0] - 1, number).astype(np.int64)
+        m = self.scores.shape[0]
+        cells = []
+        for counted in self._counted(0, m):
+            grid = _around(counted, self.dtype)
+            if grid is None:
+                return
+            cells.append(HistogramWithThresholds.at(UNUSED, grid, self.thresholds[:0]))
+        rows = np.linspace(0, m - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
         block = None
         if self.by_blocks:
@@ -429,29 +542,14 @@ class RowSweep:
             block.values = block.values.astype(self.dtype, copy=False)  # few rows are float64
         none = NO_SECOND_PASS.tables(self.dtype, PILOT_GROUPS, 0)
         tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
-        facts = empty_facts(number), empty_facts(number)
-        if self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS), block) is None:
+        scratch = self._scratch(PILOT_GROUPS)
+        if (
+            self._run(rows, tables, empty_facts(number), empty_facts(number), scratch, block)
+            is None
+        ):
             return
-        for i, (found, table) in enumerate(zip(cells, tables, strict=True)):
-            expected, grid = self.expected[i], found.grid
-            by_group = table.counts.cells
-            counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
-            self.pilot.append(counts if len(counts.counts) else UNUSED)
-            if expected is not None and len(counts.counts):
-                every = counts.total / number * self.scores.shape[0]
-                keep = expected[0].keep
-                anyway = max(keep, KEPT_ANYWAY) / every
-                most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
-                if keep:  # wider windows, of which the closest are kept
-                    from bioeval.tallies.kept_points import closest_windows
-
-                    self.windows[i], self.room[i] = closest_windows(
-                        grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
-                    )
-                else:
-                    self.windows[i], self.room[i] = expected_windows(
-                        grid, by_group, *expected[::-1], most
-                    )
+        for kind, table, its in zip(self.kinds, tables, cells, strict=True):
+            kind.take_pilot(its.grid, table.counts.cells, number, of=m)
 
     def _scratch(self, chunks: int) -> Scratch:
         """Return memory for one row of each chunk."""
@@ -464,40 +562,38 @@ class RowSweep:
         row, place = self.reader.own_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores._base_rows(row), self.scores._base_columns(column)
+        self.digits = 0
         exact: np.ndarray | None = None
         if not self.scores._streams:
             exact = self._gathered(*cells)
         elif not self.scores._selects_rows:
             exact = self.scores._base.of_cells(*cells)
-        if exact is None:
+        if exact is not None:
+            mates = exact
+        else:
+            mates = self._computed_mates(row, column)
             self.digits = DIGITS
-        else:
-            self.digits = 0
-        if exact is None:
-            found = self._computed_mates(row, column)
-        else:
-            found = exact
         if larger_is_closer(self.scores.kind):
-            found = -found
+            mates = -mates
         left_out = place == gallery.self_position[row]
         left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == Mask.IGNORE
-        found[left_out] = np.nan
-        return found
+        mates[left_out] = np.nan
+        return mates
 
     def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return scores of cells; those of a mapped file are read gradually."""
-        found = np.empty(len(rows), dtype=self.dtype)
+        scores = np.empty(len(rows), dtype=self.dtype)
         for low in range(0, len(rows), MATES):
             some = slice(low, low + MATES)
-            found[some] = self.scores._base[rows[some], columns[some]]
+            scores[some] = self.scores._base[rows[some], columns[some]]
             give_back(self.scores)
-        return found
+        return scores
 
     def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Return scores of embeddings, computed for a few subjects at a time."""
-        found = np.empty(len(row), dtype=self.dtype)
+        scores = np.empty(len(row), dtype=self.dtype)
         own = self.reader.gallery.own[row]
         order = np.argsort(own, kind="stable")
         row, column, own = row[order], column[order], own[order]
@@ -510,8 +606,8 @@ class RowSweep:
             block = self.scores._base.among(
                 self.scores._base_rows(rows), self.scores._base_columns(columns)
             )
-            found[order[some]] = block[i, j]
-        return found
+            scores[order[some]] = block[i, j]
+        return scores
 
     def _nearest(self, mates: np.ndarray) -> np.ndarray:
         """Return the least genuine score of each row that has any."""
@@ -526,65 +622,52 @@ class RowSweep:
         Their `block` is needed where this counts by blocks.
         """
         counted = self._counted(low, high)
-        marked = [x for i, cells in enumerate(counted) if (x := self._marked(i, cells)) is not None]
-        if len(marked) < len(counted):
+        placed = True
+        for kind, cells in zip(self.kinds, counted, strict=True):
+            placed &= kind.place_cells(cells, self.thresholds)
+        if not placed:
             return False
         rows = np.arange(low, high)
-        tables = [self._tables(i, x, counted[i], high - low) for i, x in enumerate(marked)]
+        tables = []
+        for kind, cells in zip(self.kinds, counted, strict=True):
+            tables.append(self._tables(kind, cells, high - low))
         facts = self._facts(self.by_template, slice(low, high))
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
         genuine = self._run(rows, tables, facts, subject_facts, self.scratch, block)
         if genuine is None:
             return False
-        counts = [x.counted(found.counts) for x, found in zip(marked, tables, strict=True)]
-        by_cell = [
-            c.reshape(x.grid.count, -1).sum(axis=1)
-            for x, (c, _) in zip(marked, counts, strict=True)
-        ]
-        if any(c[0] or c[-2] or c[-1] for c in by_cell):
+        single, multi = map(KindOfTemplates.counts_in, self.kinds, tables)
+        if single is None or multi is None:
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
         others = self.scores.shape[1] - self.own_size[rows]
         if not self.gaps and ((facts.mates != mates) | (facts.others != others)).any():
             return False
-        scores = genuine[~np.isnan(genuine)], facts.mate[facts.mates > 0].astype(self.dtype)
-        for i, jobs in enumerate(self.verification):
-            grid, narrow, (by_narrow, at_marks) = marked[i].grid, marked[i].narrow, counts[i]
-            for job in jobs:
-                job.genuine.append(scores[i])
-                cells = CellCounts(grid.exponent, grid.first + 1, by_cell[i][1:-2])
-                job.cells.include(cells.fitted())
-                if job.given is not None:
-                    job.given.counts += np.diff(at_marks, prepend=0, append=by_narrow.sum())
-            second_pass = self.second_passes[i]
-            if second_pass is not None:
-                second_pass.include(tables[i].points)
-                second_pass.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
+        self.kinds[0].include(single, genuine[~np.isnan(genuine)])
+        self.kinds[1].include(multi, facts.mate[facts.mates > 0].astype(self.dtype))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
-                for mine, found in zip(other.facts, alike[0].facts, strict=True):
-                    mine[rows] = found[rows]
+                for copied, values in zip(other.facts, alike[0].facts, strict=True):
+                    copied[rows] = values[rows]
         return True
 
-    def _tables(
-        self, i: int, marked: HistogramWithThresholds, counted: CellCounts, rows: int
-    ) -> VerificationTables:
+    def _tables(self, kind: KindOfTemplates, counted: CellCounts, rows: int) -> VerificationTables:
         """Return empty tables for some rows."""
-        second_pass, chunks = self.second_passes[i], len(self.scratch.cells)
-        counts = marked.tables(chunks)
+        cells, second_pass, chunks = kind.cells, kind.second_pass, len(self.scratch.cells)
+        assert cells is not None
+        counts = cells.tables(chunks)
         if second_pass is None:
             return VerificationTables(counts, NO_SECOND_PASS.tables(self.dtype, chunks, 0))
-        if i == 0:
-            n = self.scores.shape[1]
-        else:
+        n = self.scores.shape[1]
+        if kind.templates == "multi":
             n = len(self.gallery.starts) - 1
-        room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
+        room = int(min(1.0, 2 * kind.room) * n * rows / chunks) + 4 * n
         moments, scale = rows * second_pass.with_moments, moment_scale(*counted.range)
         points = second_pass.tables(
             self.dtype, chunks, room * bool(second_pass.windows), moments, scale
         )
-        points = points._replace(shift=np.uint32(marked.grid.exponent - marked.narrow.exponent))
+        points = points._replace(shift=np.uint32(cells.grid.exponent - cells.narrow.exponent))
         return VerificationTables(counts, points)
 
     def _run(
@@ -603,8 +686,8 @@ class RowSweep:
         probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
         single, multi = tables
         refused = np.zeros(len(rows), dtype=np.int64)
-        found = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
-        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
+        output = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
+        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, output, scratch)
         if refused.any():
             return None
         return genuine
@@ -654,11 +737,11 @@ class RowSweep:
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:
         """Return copies of rows from all over a mapped file, so that no neighbours are mapped."""
-        found = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
+        copies = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
         for low in range(0, len(rows), PILOT_GROUPS):
-            found[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
+            copies[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
             give_back(self.scores)
-        return found
+        return copies
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
         """Return the arrays that the facts are written to: the first job's, or temporary ones."""
@@ -666,36 +749,19 @@ class RowSweep:
             return facts_of_rows(jobs[0].facts, rows)
         return empty_facts(rows.stop - rows.start)
 
-    def _marked(self, i: int, counted: CellCounts) -> HistogramWithThresholds | None:
-        """Return the marked cells of single- or multi-template tables; None if they are inexact.
-
-        They are made anew where the scores move.
-        """
-        known = self.cells[i]
-        grid = _around(counted, self.dtype, None if known is None else known.grid)
-        if grid is None or (known is not None and known.grid == grid):
-            if grid is None:
-                return None
-            return known
-        second_pass = self.second_passes[i]
-        bits = 0
-        if second_pass is not None:
-            bits = NARROWER
-        self.cells[i] = HistogramWithThresholds.at(counted, grid, self.thresholds, bits)
-        if second_pass is not None:
-            second_pass.keep_cells(grid)
-        return self.cells[i]
-
     def _counted(self, low: int, high: int) -> list[CellCounts]:
         """Return the contents of single- and multi-template tables, so far or of a sample."""
-        jobs = [jobs[0] if jobs else None for jobs in self.verification]
-        counted = [UNUSED if job is None else job.cells.cells for job in jobs]
+        counted = [kind.counted for kind in self.kinds]
         if all(len(cells.counts) for cells in counted):
             return counted
-        if self.pilot:
-            return self.pilot
+        pilots = [kind.pilot for kind in self.kinds if kind.pilot is not None]
+        if pilots:
+            return pilots
         block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
-        return [UNUSED if job is None else _sample(job, block) for job in jobs]
+        sample = []
+        for kind in self.kinds:
+            sample.append(_sample(kind.jobs[0], block) if kind.jobs else UNUSED)
+        return sample
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:
@@ -706,11 +772,11 @@ def _sample(job: VerificationJob, block: Block) -> CellCounts:
         start, stop = block.own, block.own + 1
     column = np.arange(values.shape[1])
     impostor = (column < start[:, None]) | (column >= stop[:, None])
-    found = values[impostor & np.isfinite(values)]
-    if not len(found):
+    scores = values[impostor & np.isfinite(values)]
+    if not len(scores):
         return CellCounts()
-    grid = CellGrid.covering(float(found.min()), float(found.max()))
-    places = grid.places_of(found.astype(np.float64)).astype(np.int64)
+    grid = CellGrid.covering(float(scores.min()), float(scores.max()))
+    places = grid.places_of(scores.astype(np.float64)).astype(np.int64)
     return CellCounts(grid.exponent, grid.first, np.bincount(places, minlength=grid.count))
 
 

@@ -153,9 +153,9 @@ def _meant(threshold: Any) -> str:
 
 def _parts(text: str) -> tuple[str, str, str]:
     """Return the name of a rule, the sign after it, and its numbers, as they may be written."""
-    found = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
-    if found:
-        return (found[1], found[2] or "", found[3])
+    match = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
+    if match:
+        return (match[1], match[2] or "", match[3])
     return (text, "", "")
 
 

@@ -5,6 +5,7 @@ The classes of attempts are defined in ``docs/definitions.md``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import Any, Literal, Self
@@ -117,8 +118,7 @@ class VerificationJob:
     @property
     def drawn(self) -> list[np.ndarray]:
         """The claims, perhaps drawn, as probes and claimed groups; empty for all."""
-        known = [claims for claims in (self.claims, self.unenrolled_probes) if claims is not None]
-        return [side for claims in known for side in claims]
+        return [*(self.claims or ()), *(self.unenrolled_probes or ())]
 
     def fresh(self) -> Self:
         """Return the same job before it has counted anything."""
@@ -149,7 +149,7 @@ class VerificationJob:
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
         """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
         if are_pairs(self.scores):
-            every = (row for attempts in self.of_pairs() for row in _rows_of(*attempts))
+            every = itertools.chain.from_iterable(_rows_of(*x) for x in self.of_pairs())
             low, high, *infinite = extent_among(every)
         else:
             low, high, *infinite = extent_of(reader, self._rows_of_block)
@@ -192,8 +192,8 @@ class VerificationJob:
             block = block.fused(self.fusion)
         if self.claims is not None:
             value, claim = gather_claims(block, self.claims)
-            probes, groups = (codes[claim] for codes in self.claims)
-            own = block.own[probes - block.low] == groups
+            probes, groups = self.claims
+            own = block.own[probes[claim] - block.low] == groups[claim]
             return _listed(value[own], value[~own])
         impostors = block.values, block.mate_start, block.mate_stop
         return gather(*impostors, block.self_position)[0], [impostors]
@@ -211,8 +211,8 @@ class VerificationJob:
         assert self.unenrolled_probes is not None
         if self.templates == "multi":
             block = block.fused(self.fusion)
-        found = gather_claims(block, self.unenrolled_probes)[0]
-        return found[found == found]
+        scores = gather_claims(block, self.unenrolled_probes)[0]
+        return scores[scores == scores]
 
     def add_pairs(self) -> None:
         """Count fixed trials."""

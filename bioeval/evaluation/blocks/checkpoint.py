@@ -48,17 +48,17 @@ def digest_of_rows(scores: Scores, low: int, high: int) -> str:
     """
     if scores._streams:
         return ""
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     n = scores.shape[1]
     step = max(1, _PIECE // (n * scores.dtype.itemsize))
     for first in range(low, high, step):
-        found.update(np.ascontiguousarray(scores._read_rows(first, min(first + step, high))))
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(scores._read_rows(first, min(first + step, high))))
+    return digest.hexdigest()
 
 
 def digests_of(scores: Scores) -> dict[str, str]:
     """Return digests of the scores; the values of a matrix have digests by row instead."""
-    found = {
+    digests = {
         "shape": " x ".join(map(str, scores.shape)),
         "dtype": scores.dtype.name,
         "kind": scores.kind,
@@ -66,23 +66,21 @@ def digests_of(scores: Scores) -> dict[str, str]:
         "exclude": ", ".join(scores.exclude),
     }
     if are_pairs(scores):
-        found["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
-        return found
-    found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
-    found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
+        digests["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
+        return digests
+    digests["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
+    digests["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
     for side, columns in (("probe_meta", scores.probe_meta), ("gallery_meta", scores.gallery_meta)):
-        found[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
+        digests[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
     if scores._has_mask:
-        found["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
+        digests["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores._streams:
         source = scores._base
-        metric = source.metric
-        if isinstance(metric, str):
-            found["metric"] = metric
-        else:
-            found["metric"] = repr(metric)
-        found["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
-    return found
+        digests["metric"] = source.metric
+        if not isinstance(source.metric, str):
+            digests["metric"] = repr(source.metric)
+        digests["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
+    return digests
 
 
 def digest_of_data(scores: Scores) -> str:
@@ -95,20 +93,20 @@ def digest_of_data(scores: Scores) -> str:
 
 def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of the matrix that some scores select."""
-    rows, columns = (np.arange(x) for x in scores.shape)
-    return scores._base_rows(rows), scores._base_columns(columns)
+    m, n = scores.shape
+    return scores._base_rows(np.arange(m)), scores._base_columns(np.arange(n))
 
 
 def digest_of(*arrays: np.ndarray) -> str:
     """Return the digest of arrays; of other objects, that of their text."""
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     for array in arrays:
-        found.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
         if array.dtype.hasobject:
-            found.update(repr([plain(x) for x in array.ravel().tolist()]).encode())
+            digest.update(repr([plain(x) for x in array.ravel().tolist()]).encode())
         else:
-            found.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return found.hexdigest()
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _kept_option(name: str, value: Any) -> Any:
@@ -146,8 +144,13 @@ _SUM = 16  # bytes of an XXH3-128 digest
 # The name in files of a class that the code has renamed.
 _IN_FILES = {"ConcatenatedRows": "Joined"}
 _CLASSES: dict[str, Any] = {
-    _IN_FILES.get(c.__name__, c.__name__): c
-    for c in (CellCounts, ConcatenatedRows, Extent, FixedSums, KeptRows, NarrowCells, TreeSums)
+    "CellCounts": CellCounts,
+    "Joined": ConcatenatedRows,
+    "Extent": Extent,
+    "FixedSums": FixedSums,
+    "KeptRows": KeptRows,
+    "NarrowCells": NarrowCells,
+    "TreeSums": TreeSums,
 }
 
 
@@ -192,9 +195,9 @@ def read_part(path: Path) -> tuple[RowRangeCounts, str]:
     header = parse_json(body[start:place], str(path), DamagedPartError)
     _require_schema(path, header["schema"])
     arrays = []
-    for one in header["arrays"]:
-        dtype, count = np.dtype(one["dtype"]), int(np.prod(one["shape"], dtype=np.int64))
-        array = np.frombuffer(body, dtype, count, place).reshape(one["shape"]).copy()
+    for listed in header["arrays"]:
+        dtype, count = np.dtype(listed["dtype"]), int(np.prod(listed["shape"], dtype=np.int64))
+        array = np.frombuffer(body, dtype, count, place).reshape(listed["shape"]).copy()
         arrays.append(array)
         place += count * dtype.itemsize
     rows = tuple((int(low), int(high)) for low, high in header["rows"])
@@ -225,6 +228,7 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Return counts from JSON, with their arrays."""
     if not isinstance(value, dict):
         return value
     if "array" in value:
@@ -336,12 +340,14 @@ class Checkpoint:
 
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
-        scores, arrays = work.scores, [*getattr(work, "depends_on", ())]
+        scores = work.scores
+        arrays = list(getattr(work, "depends_on", ()))
         if scores._selects_rows or scores._selects_columns:
             arrays += _places(scores)
         if not arrays:
             return
-        path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
+        path = self.folder / f"{name}.digest"
+        digest = digest_of(*arrays).encode()
         known = b""
         if path.exists():
             known = path.read_bytes()
@@ -374,9 +380,11 @@ class Pass:
         digests: bool,
     ):
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
-        self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
-        left = set(self.missing)
-        self._there = [rows for rows in ranges if rows not in left]
+        self.missing: list[tuple[int, int]] = []
+        self._there: list[tuple[int, int]] = []
+        for rows in ranges:
+            kept = self._path(*rows).exists()
+            (self._there if kept else self.missing).append(rows)
 
     def parts(self) -> Iterator[RowRangeCounts]:
         """Yield the counts of finished blocks whose scores are unchanged.
@@ -441,16 +449,23 @@ def _checksum(manifest: dict[str, Any]) -> str:
     return xxhash.xxh3_128_hexdigest(json.dumps(manifest, sort_keys=True).encode())
 
 
+def _shown(value: Any) -> str:
+    """Return a short text of a value."""
+    text = str(value)
+    if len(text) < 60:
+        return text
+    return "other ones"
+
+
 def _difference(known: Any, wanted: Any, where: str = "") -> str:
     """Return in words where two manifests first differ; an empty string if nowhere."""
     if not isinstance(known, dict) or not isinstance(wanted, dict):
         if known == wanted or (known != known and wanted != wanted):
             return ""
-        short = [x if len(x) < 60 else "other ones" for x in map(str, (known, wanted))]
-        said = "differ"
-        if short[0] != short[1]:
-            said = f"{short[0]} there, {short[1]} here"
-        return f"{where}: {said}"
+        there, here = _shown(known), _shown(wanted)
+        if there == here:
+            return f"{where}: differ"
+        return f"{where}: {there} there, {here} here"
     for name in {**known, **wanted}:
         if where:
             word = f"{where}, {name}"
@@ -458,7 +473,7 @@ def _difference(known: Any, wanted: Any, where: str = "") -> str:
             word = _WORDS.get(name, name)
         if name == where:  # the scores of an argument of that name
             word = where
-        found = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
-        if found:
-            return found
+        difference = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
+        if difference:
+            return difference
     return ""

@@ -127,32 +127,25 @@ class ClusterExecutor:
 
     def _send(self, packed: Packed) -> tuple[Future, list[Future]]:
         """Send work, with its large arrays that the last work did not have."""
-        self._arrays = [
-            self._task(returned, f"array-{digest}", array)
-            for digest, array in packed.arrays.items()
-        ]
-        return self._task(
-            returned, f"work-{packed.token}", (packed.token, packed.data)
-        ), self._arrays
+        arrays = []
+        for digest, array in packed.arrays.items():
+            arrays.append(self._task(returned, f"array-{digest}", array))
+        self._arrays = arrays  # those of the last work are released only now
+        work = self._task(returned, f"work-{packed.token}", (packed.token, packed.data))
+        return work, arrays
 
     def _submit(
         self, packed: Packed, shared: tuple[Future, list[Future]], group: Sequence[Range]
     ) -> Future:
         """Send a group of blocks, with the rows of matrices that workers cannot read."""
-        found = [
-            self._task(
-                count_rows,
-                f"{packed.token}-{low}",
-                *shared,
-                low,
-                high,
-                sent_rows(packed, low, high),
-            )
-            for low, high in group
-        ]
-        if len(found) == 1:
-            return found[0]
-        return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", found)
+        tasks = []
+        for low, high in group:
+            rows = sent_rows(packed, low, high)
+            name = f"{packed.token}-{low}"
+            tasks.append(self._task(count_rows, name, *shared, low, high, rows))
+        if len(tasks) == 1:
+            return tasks[0]
+        return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", tasks)
 
     def _task(self, function: Callable[..., Any], name: str, *given: Any) -> Future:
         """Send a task with its arguments; the scheduler keeps them until it is done."""
@@ -170,7 +163,7 @@ class ClusterExecutor:
         where = f"rows {group[0][0]} to {group[-1][1]}"
         for fetch in range(FETCHES):
             try:
-                found = future.result(timeout=ANSWER * 2**fetch)
+                counts = future.result(timeout=ANSWER * 2**fetch)
             except KilledWorker as error:
                 raise EngineError(
                     f"{where}: several workers ended while they counted them; give workers more "
@@ -183,17 +176,15 @@ class ClusterExecutor:
                 if future.status == "cancelled":
                     raise _lost("has started again") from error
                 continue
-            if isinstance(found, RowRangeCounts):
-                return found
-            if not isinstance(found, FileMissingOnWorker):
+            if isinstance(counts, RowRangeCounts):
+                return counts
+            if not isinstance(counts, FileMissingOnWorker):
                 with computed_by(None):  # where all scores can be read, the error names their place
                     for low, high in group:
                         work.part(low, high)
-            raise (
-                found
-                if isinstance(found, BioevalError | FileMissingOnWorker)
-                else _failed(where, found)
-            )
+            if isinstance(counts, BioevalError | FileMissingOnWorker):
+                raise counts
+            raise _failed(where, counts)
         raise EngineError(f"{where}: workers counted them, but do not send the counts")
 
     def _look(self) -> None:
@@ -208,19 +199,19 @@ class ClusterExecutor:
             raise _lost("is lost")
         scheduler: Any = self.client.scheduler
         try:
-            found = self.client.sync(scheduler.ncores, callback_timeout=ANSWER)
+            cores = self.client.sync(scheduler.ncores, callback_timeout=ANSWER)
         except Exception as error:  # whatever the connection ends with
             raise _lost("does not answer") from error
         self._looked = time.monotonic()
-        for address in sorted(self._workers.keys() - found.keys()):
+        for address in sorted(self._workers.keys() - cores.keys()):
             _LOG.warning(
                 "worker %s ended: its unfinished blocks are counted again by other workers; "
                 "workers left: %d",
                 address,
-                len(found),
+                len(cores),
             )
-        self._workers = found
-        if found:
+        self._workers = cores
+        if cores:
             self._heard = self._looked
         elif self._looked - self._heard > LOST:
             raise EngineError(

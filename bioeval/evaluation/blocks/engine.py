@@ -64,8 +64,8 @@ class LocalExecutor:
         """Yield the counts of blocks of rows in order."""
         for low, high in ranges:
             with computed_by(None):
-                found = work.part(low, high)
-            yield RowRangeCounts(((low, high),), found)
+                counts = work.part(low, high)
+            yield RowRangeCounts(((low, high),), counts)
 
     def close(self) -> None:
         """Do nothing: nothing was sent."""
@@ -92,12 +92,12 @@ class BlockEngine:
 
     def count(self, work: RowWork, progress: Progress | None) -> Any:
         """Return the counts of all rows."""
-        total, done, found = work.scores.shape[0], 0, []
+        total, done, parts = work.scores.shape[0], 0, []
         for part in self._parts(work):
-            found.append(part)
+            parts.append(part)
             done += sum(high - low for low, high in part.rows)
             reporter(progress)(done, total)
-        return merged_parts(found).counts
+        return merged_parts(parts).counts
 
     def _parts(self, work: RowWork) -> Iterator[RowRangeCounts]:
         """Yield the counts of all blocks, in any order."""

@@ -113,17 +113,17 @@ def _stamp(place: Any, inner: Any) -> Any:
     """
     try:
         if isinstance(place, str):
-            found = os.stat(place)
+            status = os.stat(place)
         elif hasattr(place, "root"):
             names = [os.path.join(place.root, inner, name) for name in _METADATA]
-            found = os.stat(next(filter(os.path.isfile, names), names[0]))
+            status = os.stat(next(filter(os.path.isfile, names), names[0]))
         else:
             import zarr
 
             return repr(zarr.open_array(place, path=inner, mode="r").metadata)
     except Exception as error:  # stores raise errors of any class
         raise FileMissingOnWorker(str(place)) from error
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 # Bytes of an array that is sent by itself, once for all work.
@@ -177,25 +177,25 @@ def pack(work: RowWork, by_path: bool = True) -> Packed:
 
 def _matrices(work: RowWork, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
-    found: dict[int, tuple[str, Any, list[Scores]]] = {}
+    matrices: dict[int, tuple[str, Any, list[Scores]]] = {}
     for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
         for name, values in (("values", scores._base), ("mask", scores._mask)):
             computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
             if values is not None and not (computed or by_path and place_in_file(values)):
-                found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
-    return {name: (values, readers) for name, values, readers in found.values()}
+                matrices.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
+    return {name: (values, readers) for name, values, readers in matrices.values()}
 
 
 def sent_rows(packed: Packed, low: int, high: int) -> Rows:
     """Return rows ``low:high`` of the matrices that are sent by rows."""
-    found = {}
+    rows = {}
     for name, (values, readers) in packed.matrices.items():
         numbers = np.unique(np.concatenate([x._base_rows(np.arange(low, high)) for x in readers]))
         some: Any = numbers
         if numbers[-1] - numbers[0] == len(numbers) - 1:
             some = slice(int(numbers[0]), int(numbers[-1]) + 1)
-        found[name] = numbers, np.ascontiguousarray(values[some])
-    return found
+        rows[name] = numbers, np.ascontiguousarray(values[some])
+    return rows
 
 
 class RowsElsewhere(Exception):  # noqa: N818 (no error: who counts reads these rows where they are)

@@ -182,6 +182,7 @@ class SharedRanksJob:
     def __init__(self, job: IdentificationJob, shared: SharedMates):
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
         self.joint = job.fresh()  # ranks of all sites
+        self.joint.template_facts = self.joint.facts
 
     def add(self, block: Block) -> None:
         """Count a block of rows."""
@@ -216,15 +217,12 @@ class SharedRanksJob:
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return {
-            "ranked": self.ranked.counts(low, high),
-            "joint": self.joint.counts(low, high),
-        }
+        return {"ranked": self.ranked.counts(low, high), **self.joint.counts(low, high)}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Include the facts of all rows."""
         self.ranked.include_counts(found["ranked"])
-        self.joint.include_counts(found["joint"])
+        self.joint.include_counts(found)
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, incomplete without the others."""
