@@ -251,8 +251,8 @@ def compare(
         if measures:
             order = measures[0].reordered
         measures += identification_measures(first, second, columns, order)
-    found = _conclusions(measures, interval, adjust, given)
-    return _dataset((first, second), found, adjust, apart)
+    conclusions = _conclusions(measures, interval, adjust, given)
+    return _dataset((first, second), conclusions, adjust, apart)
 
 
 def _require_scores(a: Any, b: Any) -> None:
@@ -401,14 +401,16 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
         return 0.0, 0.0, 1.0
     low, high, p = percentile_limits(change, tolerance, interval)
     if measure.scalar.jackknife:
-        found = jackknife_limits(change, tolerance, interval)
-        if not np.isnan(found).any():
+        jackknifed = jackknife_limits(change, tolerance, interval)
+        if not np.isnan(jackknifed).any():
             wider = measure.scalar.jackknife == "wider"
-            low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
+            low, high = (
+                (min(low, jackknifed[0]), max(high, jackknifed[1])) if wider else jackknifed[:2]
+            )
             if wider:
-                p = max(p, found[2])
+                p = max(p, jackknifed[2])
             else:
-                p = found[2]
+                p = jackknifed[2]
     if high - low < tolerance:
         low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
     p = max(p, sign_test_bound(measure.evidence))

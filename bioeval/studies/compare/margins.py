@@ -45,13 +45,13 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
 
 
 def _proportion(value: Any) -> float:
-    found = require_number("margin", value, above=0.0)
-    if found >= 1:
+    proportion = require_number("margin", value, above=0.0)
+    if proportion >= 1:
         raise DataError(
             f"{Argument('margin')} is {value!r}; expected a proportion below 1, such as 0.01 for "
             "1 percentage point"
         )
-    return found
+    return proportion
 
 
 @dataclass(frozen=True)

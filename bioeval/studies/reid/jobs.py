@@ -134,9 +134,9 @@ class Candidates:
             kept = [~junk & (camera != c) for c in cameras]
         else:
             kept, which = [~junk], np.zeros(len(queries), dtype=np.int64)
-        found = [_runs(keep) for keep in kept]
-        starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
-        first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        runs = [_runs(keep) for keep in kept]
+        starts = np.cumsum([0, *(len(first) for first, _ in runs)]).astype(np.int64)
+        first, stop = (np.concatenate(parts) for parts in zip(*runs, strict=True))
         which = which.reshape(-1).astype(np.int64)
         return cls(rule != "none", starts, first, stop, which, np.array(kept))
 
@@ -248,11 +248,11 @@ class Lists:
         self, rule: str, low: int, rows: np.ndarray, checked: Callable
     ) -> tuple[np.ndarray, Mates]:
         """Return a block of rows and the ranks of its matches, after a check for failures."""
-        found = self._rank(rule, low, rows)
-        if found.failed.any():
+        mates = self._rank(rule, low, rows)
+        if mates.failed.any():
             rows = checked()
-            found = self._rank(rule, low, rows)
-        return rows, found
+            mates = self._rank(rule, low, rows)
+        return rows, mates
 
     def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
         """Rank the matches of a block of rows under a rule."""
@@ -388,11 +388,11 @@ class RetrievalJob(InBlocks):
         reader = self.reader.for_rows(low, high)
         for first, rows, checked in self.lists.rows(reader, low, high):
             for rule in self.lists.rules:
-                rows, found = self.lists.rank_checked(rule, first, rows, checked)
-                parts[rule].append(matches_of_rows(self, rule, first, rows, found))
+                rows, mates = self.lists.rank_checked(rule, first, rows, checked)
+                parts[rule].append(matches_of_rows(self, rule, first, rows, mates))
                 if rule == over:
-                    removed.append(found.removed)
-                    extra += self._extra(first, rows, found)
+                    removed.append(mates.removed)
+                    extra += self._extra(first, rows, mates)
                 if rule == own and taus is not None:
                     limits = limits or _with_guide(taus, rows.dtype)
                     counts = np.empty((len(rows), len(taus) + 1), dtype=np.int64)
@@ -402,7 +402,7 @@ class RetrievalJob(InBlocks):
             if progress is not None:
                 progress(first + len(rows), self.scores.shape[0])
         return {
-            "matches": {rule: _counts_of(found) for rule, found in parts.items()},
+            "matches": {rule: _counts_of(mates) for rule, mates in parts.items()},
             "removed": ConcatenatedRows(tuple(removed)),
             "extra": ConcatenatedRows(tuple(extra)),
             "retrieved": ConcatenatedRows(tuple(within)),
@@ -413,16 +413,16 @@ class RetrievalJob(InBlocks):
         """Count all queries in one sweep."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
-        found = _count_all(self, progress)
-        parts = {rule: _matches_of(counts) for rule, counts in found["matches"].items()}
-        removed = found["removed"].array()
+        counted = _count_all(self, progress)
+        parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
+        removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
-        extra = found["extra"].arrays
+        extra = counted["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
         # How many entries are within each threshold.
         within = None
         if taus is not None:
-            within = np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
+            within = np.cumsum(counted["retrieved"].array(), axis=1)[:, :-1]
         sampled = "exact"
         if self.repeats:
             sampled = f"{self.repeats} draws, seed {self.seed}"
@@ -506,15 +506,15 @@ class GomJob(InBlocks):
         lists, reader = self.lists, self.reader.for_rows(low, high)
         parts, removed, within, thresholds = [], [], [], None
         for first, rows, checked in lists.rows(reader, low, high):
-            rows, found = lists.rank_checked(self.rule, first, rows, checked)
+            rows, mates = lists.rank_checked(self.rule, first, rows, checked)
             if thresholds is None:
                 thresholds = _with_guide(self.raw, rows.dtype)
             counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
             groups = lists.groups(self.rule, first, rows)
             kernel.count_retrieved(*groups, thresholds, counts)
             within.append(counts)
-            removed.append(found.removed)
-            parts.append(matches_of_rows(self, self.rule, first, rows, found))
+            removed.append(mates.removed)
+            parts.append(matches_of_rows(self, self.rule, first, rows, mates))
             if progress is not None:
                 progress(first + len(rows), self.scores.shape[0])
         return {
@@ -530,10 +530,10 @@ class GomJob(InBlocks):
             ends = self._scale()
         else:
             ends = (0.0, 1.0)
-        found = self._count(*ends, progress)
+        counted = self._count(*ends, progress)
         if self.appended is None:
-            return found
-        return found.append(self.appended._count(*ends))
+            return counted
+        return counted.append(self.appended._count(*ends))
 
     def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
         """Count all queries of the scores on a scale."""
@@ -565,10 +565,10 @@ class GomJob(InBlocks):
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        found = _count_all(_Extent(self.lists, self.reader), None)["extent"]
+        extent = _count_all(_Extent(self.lists, self.reader), None)["extent"]
         if self.appended is not None:
-            found = found.merge(Extent(*self.appended.ends()))
-        return found.low, found.high
+            extent = extent.merge(Extent(*self.appended.ends()))
+        return extent.low, extent.high
 
     def _scale(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance, or the given ones."""
@@ -615,10 +615,10 @@ def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[s
     """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
-    for rule, found in _count_all(work, progress)["rules"].items():
-        probe = found["probe"].array()
-        distance = found["distance"].array()
-        place = found["place"].array()
+    for rule, matches in _count_all(work, progress)["rules"].items():
+        probe = matches["probe"].array()
+        distance = matches["distance"].array()
+        place = matches["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
         probes = job.scores.shape[0]
         found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
@@ -644,9 +644,9 @@ class _AllMatches(InBlocks):
         rules = dict.fromkeys(lists.rules, none)
         for first, rows, checked in lists.rows(reader, low, high):
             for rule, before in rules.items():
-                rows, found = lists.rank_checked(rule, first, rows, checked)
-                matches = match_lists(found)
-                column = self.scores.gallery_ids[found.column[places_used(found)]]
+                rows, mates = lists.rank_checked(rule, first, rows, checked)
+                matches = match_lists(mates)
+                column = self.scores.gallery_ids[mates.column[places_used(mates)]]
                 some = {"probe": first + matches.query, "distance": matches.distance}
                 some["place"] = column
                 rules[rule] = {x: before[x].merge(ConcatenatedRows.of(some[x])) for x in before}
@@ -665,11 +665,11 @@ class _Extent(InBlocks):
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Find the extent of the distances of queries ``low:high``."""
-        found, reader = Extent(), self.reader.for_rows(low, high)
+        mates, reader = Extent(), self.reader.for_rows(low, high)
         for first, rows, _ in self.lists.rows(reader, low, high):
             itself = self.lists.self_column[first : first + len(rows)]
-            found = found.merge(Extent.of(rows, np.maximum(itself, 0), itself + 1))
-        return {"extent": found, "watch": self.watched(reader, low, high)}
+            mates = mates.merge(Extent.of(rows, np.maximum(itself, 0), itself + 1))
+        return {"extent": mates, "watch": self.watched(reader, low, high)}
 
 
 def _count_all(
@@ -679,18 +679,18 @@ def _count_all(
     chosen = engine()
     with threads_for(work.scores):
         if chosen is None:
-            found = work.part(0, work.scores.shape[0], progress)
+            counts = work.part(0, work.scores.shape[0], progress)
         else:
-            found = chosen.count(work, progress)
-    work.include_watched(found["watch"])
-    return found
+            counts = chosen.count(work, progress)
+    work.include_watched(counts["watch"])
+    return counts
 
 
 def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
     """Return matches as arrays to be joined with those of other queries."""
-    found = MatchLists.joined(parts)
-    values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
-    return {name: ConcatenatedRows.of(x) for name, x in {"counts": found.counts, **values}.items()}
+    lists = MatchLists.joined(parts)
+    values = {x.name: getattr(lists, x.name) for x in fields(lists) if x.name != "starts"}
+    return {name: ConcatenatedRows.of(x) for name, x in {"counts": lists.counts, **values}.items()}
 
 
 def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:
