@@ -75,14 +75,10 @@ def explain_verification(
 ) -> TaskExplanation:
     """Return the explanation of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
-    unit = "template"
     if multi:
-        unit = "subject"
-    cells = row.of(i)
-    if multi:
-        candidates = subjects(cells, job.fusion)
+        unit, candidates = "subject", subjects(row.of(i), job.fusion)
     else:
-        candidates = templates(cells)
+        unit, candidates = "template", templates(row.of(i))
     entries = Lister(row, threshold, unit, job.fusion).entries(candidates, ties)
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(job, i)
@@ -119,13 +115,12 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
     if entry.role == LEFT_OUT:
         return entry
     if entry.role == GENUINE:
-        names = ("ga", "fr")
+        accepted, rejected = "ga", "fr"
     else:
-        names = ("fa", "gr")
+        accepted, rejected = "fa", "gr"
     if not enrolled:
-        names = ("fa_unenrolled", "gr_unenrolled")
-    yes, no = ((Count(name, None, times),) for name in names)
-    return adding(entry, yes, no)
+        accepted, rejected = "fa_unenrolled", "gr_unenrolled"
+    return adding(entry, (Count(accepted, None, times),), (Count(rejected, None, times),))
 
 
 def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
@@ -324,15 +319,10 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
     ]
     others = [replace(entry, place=k, tied=False) for k, entry in enumerate(others, start=1)]
     left_out = [entry for entry in entries if entry.place is None]
-    if others:
-        notes = []
-    else:
-        notes = ["No usable entry of another subject: no impostor attempt."]
-    if others:
-        also = [Count("impostor_attempts")]
-    else:
-        also = []
-    return search.explained(IMPOSTOR, [*others, *left_out], notes, *also)
+    if not others:
+        note = "No usable entry of another subject: no impostor attempt."
+        return search.explained(IMPOSTOR, left_out, [note])
+    return search.explained(IMPOSTOR, [*others, *left_out], [], Count("impostor_attempts"))
 
 
 def _unmated(search: SearchedRow) -> str:
@@ -435,8 +425,8 @@ class RowExplainer:
             )
         return i
 
-    def row(self, i: int) -> dict[str, Any]:
-        """Return the fields of the :class:`RowExplanation` of row `i`."""
+    def row(self, i: int) -> Explanation:
+        """Return the explanation of row `i`."""
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks: list[TaskExplanation] = []
         notes: list[str] = []
@@ -452,10 +442,9 @@ class RowExplainer:
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)
                 if node == "open_set":
-                    explained = explain_open_set(search)
+                    tasks += explain_open_set(search)
                 else:
-                    explained = [explain_closed_set(search)]
-                tasks += explained
+                    tasks.append(explain_closed_set(search))
         searches = self.plan.searches
         if self.claim is None and "reid" in searches:
             retrieval = searches["reid"].job
@@ -466,7 +455,7 @@ class RowExplainer:
         named = ""
         if self.names[i] != str(i):
             named = self.names[i]
-        return dict(
+        return Explanation(
             probe=i,
             name=named,
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
@@ -675,7 +664,7 @@ def explain(
     """
     scores, probe = _bona_fide(scores, probe)
     explainer = RowExplainer(scores, protocol, threshold, claim=claim)
-    return Explanation(**explainer.row(explainer.row_of(probe)))
+    return explainer.row(explainer.row_of(probe))
 
 
 def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
@@ -744,7 +733,7 @@ def step_by_step(
             f"{MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by scores.select(...), or "
             "explain one probe"
         )
-    walks = tuple(Explanation(**explainer.row(i)) for i in range(m))
+    walks = tuple(map(explainer.row, range(m)))
     unclear = {task.task for explained in walks for task in explained.tasks if task.conditional}
     sums: dict[str, dict[Count, float]] = {}
     totals = []
