@@ -22,9 +22,9 @@ from bioeval.tallies import SubjectAttempts
 _SEED = np.random.SeedSequence(0x4F52444552)
 
 # Odd constants of splitmix64 (Steele, Lea and Flood 2014).
-_STEP, _FIRST, _SECOND = (
-    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def numbers_by_scores(
@@ -219,10 +219,7 @@ class OrderChanges:
         `alive`, bool of shape (people,), is changed: the members of the units are taken out. There
         are at most `most` units.
         """
-        own, others = (
-            _chosen(x, np.flatnonzero(alive[x.left] & alive[x.right]))
-            for x in (self._own, self._others)
-        )
+        own, others = _among(self._own, alive), _among(self._others, alive)
         none = np.zeros(len(others.left), dtype=np.int64)
         changed = _marked(own, np.array([len(own.left)]), others._replace(left=none, right=none))
         others = _chosen(others, np.flatnonzero(changed))
@@ -240,6 +237,11 @@ def _marked(
     marked = np.empty(len(impostor.left), dtype=np.bool_)
     kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, marked)
     return marked
+
+
+def _among(attempts: OrderedAttempts, alive: np.ndarray) -> OrderedAttempts:
+    """Return the attempts between some subjects."""
+    return _chosen(attempts, np.flatnonzero(alive[attempts.left] & alive[attempts.right]))
 
 
 def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
@@ -421,10 +423,8 @@ class PairedAttempts:
             (self.left[others], self.right[others]),
             self.people,
         )
-        left, right = (
-            np.concatenate([side[alone], more])
-            for side, more in zip((self.left, self.right), changes.pairs, strict=True)
-        )
+        left = np.concatenate([self.left[alone], changes.pairs[0]])
+        right = np.concatenate([self.right[alone], changes.pairs[1]])
         return count_units(left, right, self.people, changes)
 
     @property

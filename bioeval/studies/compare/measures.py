@@ -428,7 +428,8 @@ def _searches_in_another_order(
     people = int(person.max(initial=-1)) + 1
     between = person[searches], person[searches]
     changes = OrderChanges(mates, person[own], others, between, people)
-    left, right = (np.concatenate([person[differ], side]) for side in changes.pairs)
+    left = np.concatenate([person[differ], changes.pairs[0]])
+    right = np.concatenate([person[differ], changes.pairs[1]])
     return count_units(left, right, people, changes)
 
 
@@ -475,9 +476,10 @@ def _some_subjects(
         gallery = probe
     else:
         gallery = np.zeros(len(sides[1]))
-    places = [_place_within(*x) for x in zip(sides, (probe, gallery), strict=True)]
+    places = _place_within(sides[0], probe), _place_within(sides[1], gallery)
     for step in range(2, max(size.max() for size in sizes) + 1):
-        probes, gallery = ((place % step == 0) | (place < 2) for place in places)
+        probes = (places[0] % step == 0) | (places[0] < 2)
+        gallery = (places[1] % step == 0) | (places[1] < 2)
         if probes.sum() * gallery.sum() <= EXACT_ATTEMPTS:
             return probes, gallery
     return np.isin(sides[0], kept), np.isin(sides[1], kept)

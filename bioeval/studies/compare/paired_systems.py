@@ -107,18 +107,12 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
                 "common to both systems, and are left out"
             )
     if are_pairs(a) and are_pairs(b):
-        a, b = (_some(s, rows) for s, rows in zip((a, b), places[0], strict=True))
+        a, b = _some(a, places[0][0]), _some(b, places[0][1])
         if first.unordered and second.unordered:
             b = _turned_as(a, b)
         return a, b, notes
     rows, columns = places[0], places[-1]
-    a, b = (
-        s
-        if _whole(rows[i], s.shape[0]) and _whole(columns[i], s.shape[1])
-        else s.select(probes=rows[i], gallery=columns[i])
-        for i, s in enumerate((a, b))
-    )
-    return a, b, notes
+    return _part(a, rows[0], columns[0]), _part(b, rows[1], columns[1]), notes
 
 
 def numbered_as(a: Scores, b: Scores) -> Scores:
@@ -197,6 +191,13 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
     view = scores.select(places)
     view._remarks = scores._remarks
     return view
+
+
+def _part(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> Scores:
+    """Return some rows and columns of a matrix."""
+    if _whole(rows, scores.shape[0]) and _whole(columns, scores.shape[1]):
+        return scores
+    return scores.select(probes=rows, gallery=columns)
 
 
 def _turned_as(a: PairScores, b: PairScores) -> PairScores:

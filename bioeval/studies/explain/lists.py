@@ -398,7 +398,7 @@ def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
     `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
     exactly as close, itself among them.
     """
-    closer, tied, before, mates = (np.array([x], dtype=np.int64) for x in facts)
+    closer, tied, before, mates = np.array(facts, dtype=np.int64)[:, None]
     _, ranks, weights = place_weights(closer, tied, before, mates, ties)
     return list(zip(ranks.tolist(), weights.tolist(), strict=True))
 

@@ -353,14 +353,11 @@ class RowExplanation:
     @property
     def title(self) -> str:
         """The probe in words."""
+        names = []
         if self.name:
-            names = [self.name]
-        else:
-            names = []
+            names.append(self.name)
         if self.subject:
-            names += [f"subject {self.subject}"]
-        else:
-            names += []
+            names.append(f"subject {self.subject}")
         return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
 
     def document(self) -> dict[str, Any]:

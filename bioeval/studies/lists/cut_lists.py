@@ -124,9 +124,12 @@ class _Between:
 
     def within(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest and the largest number of values at most each threshold."""
-        both = (np.sort(x[~np.isnan(x)]) for x in (self.high, self.low))
-        least, most = (np.searchsorted(x, grid, side="right") for x in both)
-        return least, most
+        least = np.sort(self.high[~np.isnan(self.high)])
+        most = np.sort(self.low[~np.isnan(self.low)])
+        return (
+            np.searchsorted(least, grid, side="right"),
+            np.searchsorted(most, grid, side="right"),
+        )
 
 
 def open_set_of_lists(
@@ -305,8 +308,9 @@ class _ListedSearches:
             _table(first, rank.low, shape).cumsum(axis=1),
         )
         others = self.nearest_other[self.impostors].within(grid)
-        ends = [self.nearest[self.mated], mate, self.nearest[~self.enrolled]]
-        targets, own, strangers = (x.within(grid) for x in ends)
+        targets = self.nearest[self.mated].within(grid)
+        own = mate.within(grid)
+        strangers = self.nearest[~self.enrolled].within(grid)
         sides = [
             OpenSetCounts(
                 attempts=self.attempts(),
@@ -638,7 +642,8 @@ class _RetrievedLists:
             MatchCurve(known, np.append(listed, lost), np.append(first, rank), np.ones(total))
             for rank in (nearest + self.others[lost], nearest)
         ]
-        low, high = (rate(curve.counts(max_rank), total) for curve in curves)
+        low = rate(curves[0].counts(max_rank), total)
+        high = rate(curves[1].counts(max_rank), total)
         return {
             "dir": (("threshold", "rank"), rate(least, total), rate(most, total)),
             "cmc": (("rank",), low, high),

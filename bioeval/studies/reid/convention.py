@@ -149,7 +149,9 @@ def _of_flags(
         if not isinstance(value, (bool, np.bool_, type(None))):
             raise DataError(f"{name} is {value!r}; expected True, False or None")
     meant: dict[str, Any] = {}
-    shot, other, first = (flags[name] for name in _FLAGS)
+    shot = flags["single_gallery_shot"]
+    other = flags["separate_camera_set"]
+    first = flags["first_match_break"]
     if (shot is not None or first is not None) and "cmc" in given:
         raise DataError("cmc and a flag set the same rule; give one of them")
     if other is not None and "removed" in given:

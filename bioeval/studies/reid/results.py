@@ -671,19 +671,10 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
         "max_mrep": mrep.max() if ranked else nan,
     }
     if "mvp" in means:
-        if ranked:
-            scalars["max_mvp"] = means["mvp"].max()
-        else:
-            scalars["max_mvp"] = nan
+        scalars["max_mvp"] = means["mvp"].max() if ranked else nan
     if "f1" in means:
-        if ranked:
-            scalars["max_f1"] = means["f1"].max()
-        else:
-            scalars["max_f1"] = nan
-        if ranked:
-            scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))]
-        else:
-            scalars["tau_f1"] = nan
+        scalars["max_f1"] = means["f1"].max() if ranked else nan
+        scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
     return scalars
 
 

@@ -307,8 +307,9 @@ class SubjectWork(InBlocks):
     def _lambs(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the gallery templates against probes of one half."""
         place = np.arange(len(self.column))
-        total, finite = (x[self.column_half, place] for x in sums.by_table())
-        return self._halved(total, finite, self.column, self.column_half)
+        total, finite = sums.by_table()
+        chosen = self.column_half, place
+        return self._halved(total[chosen], finite[chosen], self.column, self.column_half)
 
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
@@ -321,8 +322,8 @@ class SubjectWork(InBlocks):
     def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], of_second: np.ndarray) -> HalfMeans:
         size = np.bincount(of_second, minlength=len(self.names))
         with np.errstate(divide="ignore"):
-            first, second = (total / finite for total, finite in sums)
-        return HalfMeans(first, second, size)
+            means = [total / finite for total, finite in sums]
+        return HalfMeans(means[0], means[1], size)
 
 
 class _Impostors:
@@ -409,8 +410,7 @@ class _Sums:
         They are added in this order, whatever the order of the templates.
         """
         order = np.argsort(self._genuine[0])
-        value, row, position = (x[order] for x in self._genuine)
-        return value, row, position
+        return tuple(x[order] for x in self._genuine)
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
