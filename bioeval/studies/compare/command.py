@@ -217,12 +217,12 @@ def command(
                 key = reading["scores_key"] or reading["embeddings_key"]
             read.append(run.read(file, given or key or Path(file).stem, reading=reading))
         place = run.place(*read)
-        found = run.count(compare, *read, **options)
-        values = [found["value_a"], found["value_b"]]
+        comparison = run.count(compare, *read, **options)
+        values = [comparison["value_a"], comparison["value_b"]]
         require_values(values, read, options["protocol"] or "auto")
         curves = {}
         if run.output.plots or run.output.page is not None:
-            names = (str(found.attrs[f"system_{x}"]) for x in "ab")
+            names = (str(comparison.attrs[f"system_{x}"]) for x in "ab")
             names_kept = "protocol", "templates", "far_targets", "frr_targets"
             kept = {key: options[key] for key in names_kept}
             kept |= {"client": place.get("client"), "progress": run.stages.counting}
@@ -230,13 +230,13 @@ def command(
             trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
             each = {name: tree.copy() for name, tree in trees.children.items()}
             curves = {name: in_terms(tree, terms) for name, tree in each.items()}
-        document = _document(found, a, b)
-        shown = in_terms(found, terms)
+        document = _document(comparison, a, b)
+        shown = in_terms(comparison, terms)
         table = table_of(shown, reword)
         csv = {"comparison.csv": document["measures"]}
         run.save(
             document,
-            found,
+            comparison,
             table,
             name="comparison.nc",
             csv=csv,

@@ -38,7 +38,13 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, confidence_limits, zero_error_bound
 from bioeval.studies.compare.counts import unpaired_attempts
-from bioeval.studies.compare.margins import MARGINS, MarginConclusions, check_margin, within_margins
+from bioeval.studies.compare.margins import (
+    MARGINS,
+    MarginConclusion,
+    check_margin,
+    margin_variables,
+    within_margins,
+)
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
@@ -241,7 +247,8 @@ def compare(
                 _require_equal(first_side, second_side, "cameras", where)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
-        return _dataset(pair, _conclusions(measures, interval, adjust, given), adjust, apart)
+        conclusions = _conclusions(measures, interval, adjust, given)
+        return _dataset(pair, conclusions, interval, adjust, apart)
     first = ComparedSystem(a, options, targets, at_frr, progress)
     second = ComparedSystem(b, options, targets, at_frr, progress)
     if first.verification is not None and second.verification is not None:
@@ -251,8 +258,8 @@ def compare(
         if measures:
             order = measures[0].reordered
         measures += identification_measures(first, second, columns, order)
-    found = _conclusions(measures, interval, adjust, given)
-    return _dataset((first, second), found, adjust, apart)
+    conclusions = _conclusions(measures, interval, adjust, given)
+    return _dataset((first, second), conclusions, interval, adjust, apart)
 
 
 def _require_scores(a: Any, b: Any) -> None:
@@ -290,11 +297,10 @@ def _refuse_unused(
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
     default = asdict(ComparisonOptions())
     unused = [name for name, value in asdict(options).items() if value != default[name]]
-    if np.array_equal(targets, FAR_TARGETS):
-        unused += []
-    else:
-        unused += ["far_targets"]
-    unused += ["frr_targets"] * (len(at_frr) > 0)
+    if not np.array_equal(targets, FAR_TARGETS):
+        unused.append("far_targets")
+    if len(at_frr):
+        unused.append("frr_targets")
     if unused:
         raise ProtocolError(
             f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
@@ -316,19 +322,19 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Conclusions:
-    """Conclusions about each measure, as arrays over the measures."""
+class _Conclusion:
+    """What is concluded about one measure."""
 
-    measures: list[PairedMeasure]
+    measure: PairedMeasure
     interval: IntervalOptions
-    low: np.ndarray
-    high: np.ndarray
-    p: np.ndarray
-    adjusted: np.ndarray
-    better: np.ndarray
-    undecided: np.ndarray
-    same: np.ndarray
-    margins: MarginConclusions | None = None
+    low: float
+    high: float
+    p: float
+    adjusted: float
+    better: int
+    undecided: str
+    same: bool
+    margin: MarginConclusion | None
 
 
 def _conclusions(
@@ -336,33 +342,40 @@ def _conclusions(
     interval: IntervalOptions,
     adjust: str,
     margin: float | dict[str, float] | None,
-) -> _Conclusions:
+) -> list[_Conclusion]:
     """Decide for each measure whether the difference is significant."""
-    limits = np.array([_limits(x, interval) for x in measures]).reshape(-1, 3)
-    low, high, p = limits.T
-    supported = np.array([x.supported for x in measures], dtype=bool)
-    adjusted = holm(np.where(supported, p, np.nan))
-    sign = np.array([1 if x.scalar.larger_is_better else -1 for x in measures])
-    better = np.where(p <= 1 - interval.confidence, np.sign(low + high) * sign, 0)
-    undecided = np.array(
-        [
-            _undecided(x, adjusted[i] if adjust == "holm" else 0.0, interval) if better[i] else ""
-            for i, x in enumerate(measures)
-        ],
-        dtype=object,
-    )
-    return _Conclusions(
-        measures,
-        interval,
-        low,
-        high,
-        p,
-        adjusted,
-        better=np.where(undecided == "", better, 0).astype(np.int64),
-        undecided=undecided,
-        same=np.array([_is_same(x) for x in measures]),
-        margins=None if margin is None else within_margins(measures, margin, _limits, interval),
-    )
+    limits = [_limits(measure, interval) for measure in measures]
+    tested = [p if x.supported else np.nan for x, (_, _, p) in zip(measures, limits, strict=True)]
+    adjusted_p = holm(np.array(tested, dtype=np.float64)).tolist()
+    margins: Sequence[MarginConclusion | None] = [None] * len(measures)
+    if margin is not None:
+        margins = within_margins(measures, margin, _limits, interval)
+    conclusions = []
+    for measure, (low, high, p), adjusted, within in zip(
+        measures, limits, adjusted_p, margins, strict=True
+    ):
+        better, undecided = 0, ""
+        if p <= 1 - interval.confidence:
+            better = int(np.sign(low + high))
+        if not measure.scalar.larger_is_better:
+            better = -better
+        if better:
+            undecided = _undecided(measure, adjusted if adjust == "holm" else 0.0, interval)
+        conclusions.append(
+            _Conclusion(
+                measure,
+                interval,
+                low=low,
+                high=high,
+                p=p,
+                adjusted=adjusted,
+                better=0 if undecided else better,
+                undecided=undecided,
+                same=_is_same(measure),
+                margin=within,
+            )
+        )
+    return conclusions
 
 
 def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
@@ -401,14 +414,16 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
         return 0.0, 0.0, 1.0
     low, high, p = percentile_limits(change, tolerance, interval)
     if measure.scalar.jackknife:
-        found = jackknife_limits(change, tolerance, interval)
-        if not np.isnan(found).any():
+        jackknifed = jackknife_limits(change, tolerance, interval)
+        if not np.isnan(jackknifed).any():
             wider = measure.scalar.jackknife == "wider"
-            low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
+            low, high = (
+                (min(low, jackknifed[0]), max(high, jackknifed[1])) if wider else jackknifed[:2]
+            )
             if wider:
-                p = max(p, found[2])
+                p = max(p, jackknifed[2])
             else:
-                p = found[2]
+                p = jackknifed[2]
     if high - low < tolerance:
         low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
     p = max(p, sign_test_bound(measure.evidence))
@@ -420,17 +435,19 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
 
 def _dataset(
     systems: tuple[ComparedSystem, ComparedSystem] | tuple[ComparedRetrieval, ComparedRetrieval],
-    found: _Conclusions,
+    conclusions: list[_Conclusion],
+    interval: IntervalOptions,
     adjust: str,
     apart: list[str],
 ) -> xr.Dataset:
-    (first, second), measures, interval = systems, found.measures, found.interval
+    """Return the measures of both systems, and what is concluded about them."""
+    first, second = systems
+    measures = [x.measure for x in conclusions]
     a, b = first.scores, second.scores
     names = _names(a, b)
     people = first.people
-    places = range(len(measures))
-    verdicts = [_verdict(found, i, names, people) for i in places]
-    said = [_conclusion(found, i, names, verdicts[i]) for i in places]
+    verdicts = [_verdict(x, names, people) for x in conclusions]
+    said = [_sentence(x, names, text) for x, text in zip(conclusions, verdicts, strict=True)]
     trials = np.array([max(x.trials, 1) for x in measures])
     unseen = np.array([not x.discordant and x.trials > 0 and x.change[0] == 0 for x in measures])
     over = ("measure",)
@@ -440,20 +457,20 @@ def _dataset(
             value_a=np.array([x.values[0, 0] for x in measures]),
             value_b=np.array([x.values[1, 0] for x in measures]),
             difference=np.array([x.change[0] for x in measures]),
-            difference_low=found.low,
-            difference_high=found.high,
+            difference_low=np.array([x.low for x in conclusions], dtype=np.float64),
+            difference_high=np.array([x.high for x in conclusions], dtype=np.float64),
             tolerance=np.array([x.attempt / 2 for x in measures]),
-            p_value=found.p,
-            p_adjusted=found.adjusted,
-            better=found.better,
-            undecided=found.undecided,
+            p_value=np.array([x.p for x in conclusions], dtype=np.float64),
+            p_adjusted=np.array([x.adjusted for x in conclusions], dtype=np.float64),
+            better=np.array([x.better for x in conclusions], dtype=np.int64),
+            undecided=np.array([x.undecided for x in conclusions], dtype=object),
             discordant_subjects=np.array([x.discordant for x in measures], dtype=np.int64),
             discordant_at_most=np.where(
                 unseen, zero_error_bound(trials, interval.confidence), np.nan
             ),
             supported=np.array([x.supported for x in measures], dtype=np.int64),
         ),
-        **({} if found.margins is None else found.margins.variables),
+        **margin_variables([x.margin for x in conclusions if x.margin is not None]),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
@@ -467,9 +484,7 @@ def _dataset(
                 kind, origin = system.scores.kind, system.scores._origin
                 doubt = kind_doubt(eer, kind, people, fused=fused, origin=origin, system=name)
                 if doubt:
-                    doubts += [doubt]
-                else:
-                    doubts += []
+                    doubts.append(doubt)
     warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
@@ -495,7 +510,7 @@ def _dataset(
         **interval.attrs(),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
-        "answer": _answer(measures, found, names, interval, adjust),
+        "answer": _answer(conclusions, names, interval, adjust),
         "conclusions": "\n".join(said),
         "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
@@ -531,59 +546,50 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -> str:
+def _verdict(conclusion: _Conclusion, names: tuple[str, str], people: int) -> str:
     """Return the verdict on a measure in plain words."""
-    measure = found.measures[i]
+    measure, within = conclusion.measure, conclusion.margin
     if np.isnan(measure.values[:, 0]).any():
         return "not defined"
-    if np.isnan(found.low[i]):
+    if np.isnan(conclusion.low):
         return f"no conclusion with {counted(people, 'subjects')}"
     weak = ""
-    if found.same[i] and not measure.supported:
+    if conclusion.same and not measure.supported:
         weak = _weak(measure)
     shown = ""
-    if found.margins is not None and measure.supported:
-        margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
-        if equivalent or found.better[i] <= 0:  # the better system is not worse
-            shown = _margin_text(names[0], measure.scalar.percent, margin, not_worse, equivalent)
-        if (equivalent or not_worse) and not (found.better[i] or found.same[i]):
+    if within is not None and measure.supported:
+        if within.equivalent or conclusion.better <= 0:  # the better system is not worse
+            shown = _margin_text(names[0], measure.scalar.percent, within)
+        if (within.equivalent or within.not_worse) and not (conclusion.better or conclusion.same):
             return shown
-    return "; ".join(filter(None, [_difference_verdict(found, i, names), weak, shown]))
+    return "; ".join(filter(None, [_difference_verdict(conclusion, names), weak, shown]))
 
 
 def _answer(
-    measures: list[PairedMeasure],
-    found: _Conclusions,
+    conclusions: list[_Conclusion],
     names: tuple[str, str],
     interval: IntervalOptions,
     adjust: str,
 ) -> str:
     """Return in a sentence in which measures a system is better."""
-    tested = int((~np.isnan(found.adjusted)).sum())
+    tested = sum(not math.isnan(x.adjusted) for x in conclusions)
     after = f"{100 * interval.confidence:g} %, "
     if adjust == "holm":
         after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
+    elif tested == 1:
+        after += "one measure tested"
     else:
-        if tested == 1:
-            after += "one measure tested"
-        else:
-            after += f"each of {tested} tested measures alone"
+        after += f"each of {tested} tested measures alone"
     said = []
     for name, sign in zip(names, (1, -1), strict=True):
-        labels = [measures[i].label for i in np.flatnonzero(found.better == sign)]
+        labels = [x.measure.label for x in conclusions if x.better == sign]
         if len(labels) == tested > 1:
-            which = "all tested measures"
-        else:
-            which = _joined(labels)
-        if labels:
-            said += [f"{name} is better in {which}"]
-        else:
-            said += []
+            said.append(f"{name} is better in all tested measures")
+        elif labels:
+            said.append(f"{name} is better in {_joined(labels)}")
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
-    weak = _joined(
-        [x.label for x, sign in zip(measures, found.better, strict=True) if sign and x.weak]
-    )
+    weak = _joined([x.measure.label for x in conclusions if x.better and x.measure.weak])
     few = ""
     if weak:
         few = f" Fewer than 30 errors are expected for {weak}."
@@ -600,34 +606,35 @@ def _joined(labels: list[str]) -> str:
     return ", ".join(label.removesuffix(", rank 1") for label in shown)
 
 
-def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> str:
+def _difference_verdict(conclusion: _Conclusion, names: tuple[str, str]) -> str:
     """Return the verdict on whether a measure differs."""
-    measure, confidence = found.measures[i], found.interval.confidence
-    if found.same[i]:
+    measure, confidence = conclusion.measure, conclusion.interval.confidence
+    if conclusion.same:
         return "every decision is the same"
-    if found.better[i]:
-        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
+    if conclusion.better:
+        return f"{names[0] if conclusion.better > 0 else names[1]} is better"
     if not measure.supported:
         return f"no conclusion: {_weak(measure)}"
     if measure.evidence < least_discordant(confidence):
-        return f"too few to decide: {_too_few(measure, found.interval)}"
-    if found.undecided[i]:
-        return f"no conclusion: {found.undecided[i]}"
+        return f"too few to decide: {_too_few(measure, conclusion.interval)}"
+    if conclusion.undecided:
+        return f"no conclusion: {conclusion.undecided}"
     return f"no significant difference at {100 * confidence:g} %"
 
 
-def _conclusion(found: _Conclusions, i: int, names: tuple[str, str], verdict: str) -> str:
+def _sentence(conclusion: _Conclusion, names: tuple[str, str], verdict: str) -> str:
     """Return the conclusion about a measure as a sentence."""
-    measure, confidence = found.measures[i], found.interval.confidence
+    measure, confidence = conclusion.measure, conclusion.interval.confidence
     values = measure.values[:, 0]
     if np.isnan(values).any():
         return f"{measure.label}: {verdict}."
-    scalar, width = measure.scalar, float(found.high[i] - found.low[i])
-    both = (scalar.written_with_unit(float(x), width) for x in values)
-    given = f"{measure.label}: " + ", ".join(map(" ".join, zip(names, both, strict=True)))
-    if np.isnan(found.low[i]):
+    scalar, width = measure.scalar, float(conclusion.high - conclusion.low)
+    first = scalar.written_with_unit(float(values[0]), width)
+    second = scalar.written_with_unit(float(values[1]), width)
+    given = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
+    if np.isnan(conclusion.low):
         return f"{given}: {verdict}."
-    if found.same[i]:
+    if conclusion.same:
         bound = float(zero_error_bound(measure.trials, confidence))
         same, *weak = verdict.split("; ")
         exactly = (
@@ -635,8 +642,8 @@ def _conclusion(found: _Conclusions, i: int, names: tuple[str, str], verdict: st
             f"differently, {100 * confidence:g} %)"
         )
         return f"{given}: {'; '.join([same, exactly, *weak])}."
-    low = scalar.written(float(found.low[i]), width, "+")
-    high = scalar.written(float(found.high[i]), width, "+")
+    low = scalar.written(float(conclusion.low), width, "+")
+    high = scalar.written(float(conclusion.high), width, "+")
     change = scalar.written_with_unit(float(measure.change[0]), width, "+")
     return f"{given}, difference {change} [{low}, {high}]: {verdict}."
 
@@ -744,16 +751,15 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def _margin_text(name: str, percent: bool, margin: float, not_worse: int, equivalent: int) -> str:
+def _margin_text(name: str, percent: bool, within: MarginConclusion) -> str:
     """Return in words by how much the first of two systems may be worse; empty without a margin."""
-    if math.isnan(margin):
+    if math.isnan(within.margin):
         return ""
+    size = f"{within.margin:g}"
     if percent:
-        size = f"{100 * margin:g} pp"
-    else:
-        size = f"{margin:g}"
-    if equivalent:
+        size = f"{100 * within.margin:g} pp"
+    if within.equivalent:
         return f"equivalent within {size}"
-    if not_worse:
+    if within.not_worse:
         return f"{name} is not worse by more than {size}"
     return f"{name} may be worse by more than {size}"

@@ -22,9 +22,9 @@ from bioeval.tallies import SubjectAttempts
 _SEED = np.random.SeedSequence(0x4F52444552)
 
 # Odd constants of splitmix64 (Steele, Lea and Flood 2014).
-_STEP, _FIRST, _SECOND = (
-    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def numbers_by_scores(
@@ -84,8 +84,8 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     work, chosen = _UnpairedAttempts(a, b), engine()
     if chosen is None:
         return work.part(0, a.shape[0])
-    found: int = chosen.count(work, None)
-    return found
+    alone: int = chosen.count(work, None)
+    return alone
 
 
 class _UnpairedAttempts:
@@ -143,11 +143,11 @@ def count_units(
         """Return disjoint units of some subjects, and remove their members from these."""
         one, other = pairs[:, some[pairs].all(axis=0)]
         mate = mates_among(one, other, people)
-        found = [np.array([i, mate[i]]) for i in np.flatnonzero(mate > np.arange(people))]
+        disjoint = [np.array([i, mate[i]]) for i in np.flatnonzero(mate > np.arange(people))]
         some[mate >= 0] = False
-        if changes is not None and len(found) < most:
-            found += list(changes.triples(some, most - len(found)))
-        return found
+        if changes is not None and len(disjoint) < most:
+            disjoint += list(changes.triples(some, most - len(disjoint)))
+        return disjoint
 
     units = search(alive, people)
     while singles + len(units) < ENOUGH and _replace_one_by_two(units, alive, search):
@@ -219,13 +219,10 @@ class OrderChanges:
         `alive`, bool of shape (people,), is changed: the members of the units are taken out. There
         are at most `most` units.
         """
-        own, others = (
-            _chosen(x, np.flatnonzero(alive[x.left] & alive[x.right]))
-            for x in (self._own, self._others)
-        )
+        own, others = _among(self._own, alive), _among(self._others, alive)
         none = np.zeros(len(others.left), dtype=np.int64)
-        found = _marked(own, np.array([len(own.left)]), others._replace(left=none, right=none))
-        others = _chosen(others, np.flatnonzero(found))
+        changed = _marked(own, np.array([len(own.left)]), others._replace(left=none, right=none))
+        others = _chosen(others, np.flatnonzero(changed))
         others = _chosen(others, np.lexsort(others))
         units = np.empty((min(most, int(alive.sum()) // 2), 3), dtype=np.int64)
         return units[: kernel.take_order_changes(own, others, alive, units)]
@@ -237,9 +234,14 @@ def _marked(
     impostor: OrderedAttempts,
 ) -> np.ndarray:
     """Mark impostor attempts that change order with a genuine attempt of a group."""
-    found = np.empty(len(impostor.left), dtype=np.bool_)
-    kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
-    return found
+    marked = np.empty(len(impostor.left), dtype=np.bool_)
+    kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, marked)
+    return marked
+
+
+def _among(attempts: OrderedAttempts, alive: np.ndarray) -> OrderedAttempts:
+    """Return the attempts between some subjects."""
+    return _chosen(attempts, np.flatnonzero(alive[attempts.left] & alive[attempts.right]))
 
 
 def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
@@ -252,8 +254,8 @@ def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
     Layer ``2 j + 1`` is at ``genuine[j]``, and layer ``2 j`` below it; of NaN -1.
     """
     below = np.searchsorted(genuine, values)
-    found = 2 * below + (np.append(genuine, np.nan)[below] == values)
-    return np.where(np.isnan(values), -1, found)
+    layer = 2 * below + (np.append(genuine, np.nan)[below] == values)
+    return np.where(np.isnan(values), -1, layer)
 
 
 #: Up to this many attempts, replicates of a comparison are exact.
@@ -368,17 +370,19 @@ class PairedAttempts:
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
-            found = kernel.ReplicatePoints(
+            written = kernel.ReplicatePoints(
                 eer=np.empty(width),
                 frr=np.empty((len(targets), width)),
                 auc=np.empty(width),
                 corners=np.empty((2, corners, width)),
             )
-            kernel.replicate_points(impostor, genuine, whole, targets, found)
-            best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
+            kernel.replicate_points(impostor, genuine, whole, targets, written)
+            best = {scalar.name: scalar.over_points(*written.corners) for scalar in OPTIMA}
             if at_frr:
-                best["far_at_frr"] = np.stack([_far_at(found.corners, x) for x in at_frr])
-            parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
+                best["far_at_frr"] = np.stack([_far_at(written.corners, x) for x in at_frr])
+            parts.append(
+                {"eer": written.eer, "frr_at_far": written.frr, "auc": written.auc, **best}
+            )
             report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
@@ -419,10 +423,8 @@ class PairedAttempts:
             (self.left[others], self.right[others]),
             self.people,
         )
-        left, right = (
-            np.concatenate([side[alone], more])
-            for side, more in zip((self.left, self.right), changes.pairs, strict=True)
-        )
+        left = np.concatenate([self.left[alone], changes.pairs[0]])
+        right = np.concatenate([self.right[alone], changes.pairs[1]])
         return count_units(left, right, self.people, changes)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,27 +45,34 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
 
 
 def _proportion(value: Any) -> float:
-    found = require_number("margin", value, above=0.0)
-    if found >= 1:
+    proportion = require_number("margin", value, above=0.0)
+    if proportion >= 1:
         raise DataError(
             f"{Argument('margin')} is {value!r}; expected a proportion below 1, such as 0.01 for "
             "1 percentage point"
         )
-    return found
+    return proportion
 
 
 @dataclass(frozen=True)
-class MarginConclusions:
-    """Results of each measure with its margin, as arrays over the measures."""
+class MarginConclusion:
+    """What is shown about one measure with its margin, which is NaN without one."""
 
-    margin: np.ndarray
-    not_worse: np.ndarray
-    equivalent: np.ndarray
+    margin: float
+    not_worse: bool
+    equivalent: bool
 
-    @property
-    def variables(self) -> Variables:
-        """The variables of a comparison."""
-        return {name: (("measure",), getattr(self, name)) for name in MARGINS}
+
+def margin_variables(conclusions: Sequence[MarginConclusion]) -> Variables:
+    """Return the variables of a comparison; none without margins."""
+    if not conclusions:
+        return {}
+    over = ("measure",)
+    return {
+        "margin": (over, np.array([x.margin for x in conclusions], dtype=np.float64)),
+        "not_worse": (over, np.array([x.not_worse for x in conclusions], dtype=np.int64)),
+        "equivalent": (over, np.array([x.equivalent for x in conclusions], dtype=np.int64)),
+    }
 
 
 def within_margins(
@@ -73,7 +80,7 @@ def within_margins(
     margin: float | dict[str, float],
     limits: Callable[[PairedMeasure, IntervalOptions], tuple[float, float, float]],
     interval: IntervalOptions,
-) -> MarginConclusions:
+) -> list[MarginConclusion]:
     """Decide for each measure by the interval of twice the error probability of `interval`.
 
     Each of its `limits` is then one-sided at the confidence of `interval`: two one-sided tests
@@ -84,23 +91,22 @@ def within_margins(
         for name in margin:
             if name not in measured:
                 raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, measured))
-    if isinstance(margin, dict):
-        each = margin
-    else:
-        each = {}
-    if isinstance(margin, dict):
-        one = np.nan
-    else:
-        one = margin
-    margins = np.array([each.get(x.scalar.name, one) for x in measures], dtype=np.float64)
     both_sides = replace(interval, confidence=2 * interval.confidence - 1)
-    ends = np.array([_ends(x, limits, both_sides, interval) for x in measures]).reshape(-1, 2)
-    low, high = ends.T
-    larger_is_better = np.array([x.scalar.larger_is_better for x in measures], dtype=bool)
-    supported = np.array([x.supported for x in measures], dtype=bool)
-    not_worse = supported & (np.where(larger_is_better, -low, high) < margins)  # NaN: not shown
-    equivalent = supported & (-margins < low) & (high < margins)
-    return MarginConclusions(margins, not_worse.astype(np.int64), equivalent.astype(np.int64))
+    conclusions = []
+    for measure in measures:
+        one = margin.get(measure.scalar.name, np.nan) if isinstance(margin, dict) else margin
+        low, high = _ends(measure, limits, both_sides, interval)
+        worst = high
+        if measure.scalar.larger_is_better:
+            worst = -low
+        conclusions.append(
+            MarginConclusion(
+                margin=one,
+                not_worse=bool(measure.supported and worst < one),  # NaN: not shown
+                equivalent=bool(measure.supported and -one < low and high < one),
+            )
+        )
+    return conclusions
 
 
 def _ends(

@@ -172,8 +172,8 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        found: VerificationPoints = self.tallies[0].points
-        return found
+        operating_points: VerificationPoints = self.tallies[0].points
+        return operating_points
 
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
@@ -222,12 +222,12 @@ class ComparedSystem:
     @property
     def attempts(self) -> tuple[int, ...]:
         """Attempts of each class: genuine and impostor of verification, genuine searches."""
-        found: tuple[int, ...] = ()
+        numbers: tuple[int, ...] = ()
         if self.verification is not None:
-            found = len(self.tallies[0].genuine), self.tallies[0].impostor.total
+            numbers = len(self.tallies[0].genuine), self.tallies[0].impostor.total
         if self.identifies:
-            found = *found, int((self.tallies[-1].mates > 0).sum())
-        return found
+            numbers = *numbers, int((self.tallies[-1].mates > 0).sum())
+        return numbers
 
     @property
     def failure_codes(self) -> Sequence[str]:
@@ -237,16 +237,18 @@ class ComparedSystem:
     @property
     def remarks(self) -> list[str]:
         """Warnings of the targets that the attempts do not support."""
-        found = []
+        warnings = []
         if self.verification is not None and self.impostors:
             people = ComparedPeople.of_tally(self.tallies[0])
-            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR", people)
-            found += support_warnings(
+            warnings += support_warnings(
+                self.targets, self.impostors, self.both_ways, "FRR", people
+            )
+            warnings += support_warnings(
                 self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
             )
         if self.identifies and self.impostor_searches:
-            found += support_warnings(self.targets, self.impostor_searches, False, "DIR")
-        return found
+            warnings += support_warnings(self.targets, self.impostor_searches, False, "DIR")
+        return warnings
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
@@ -266,9 +268,9 @@ def verification_measures(
         drawn, some, subjects, pairs = _drawn(a, b, interval)
         points = a.points, b.points
         at_eer = points[0].equal_error.eer_threshold, points[1].equal_error.eer_threshold
-        eer = np.stack([found["eer"] for found in drawn])
-        frr = np.stack([found["frr_at_far"] for found in drawn])
-        auc = np.stack([found["auc"] for found in drawn])
+        eer = np.stack([system["eer"] for system in drawn])
+        frr = np.stack([system["frr_at_far"] for system in drawn])
+        auc = np.stack([system["auc"] for system in drawn])
         genuine = max(a.attempts[0], b.attempts[0])
         impostor = max(a.attempts[1], b.attempts[1])
         mixed, order = min(subjects, pairs), some.discordant_order()
@@ -301,7 +303,7 @@ def verification_measures(
             yield PairedMeasure(
                 scalar.label.format(target=per_cent(target)),
                 scalar,
-                np.stack([found["far_at_frr"][i] for found in drawn]),
+                np.stack([system["far_at_frr"][i] for system in drawn]),
                 mixed,
                 1 / max(impostor, 1),
                 some.discordant(thresholds, True),
@@ -319,7 +321,7 @@ def verification_measures(
         )
         for scalar in OPTIMA:
             if scalar.name in COMPARED:
-                values = np.stack([found[scalar.name] for found in drawn])
+                values = np.stack([system[scalar.name] for system in drawn])
                 attempt = 1 / max(genuine, impostor, 1)
                 yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
 
@@ -348,9 +350,9 @@ def _drawn(
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
     weights = weight_columns(len(first.no_person), interval, first.no_person)
     drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
-    for system, found in zip((a, b), drawn, strict=True):
+    for system, replicated in zip((a, b), drawn, strict=True):
         for name, value in Replicates.itself(system.points).items():
-            found[name][..., 0] = value
+            replicated[name][..., 0] = value
     return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
 
@@ -378,10 +380,10 @@ def identification_measures(
     rank_one = np.stack([x[0] for x in drawn])
     scalar = COMPARED["recognition_rate"]
     trials = drawn[0][3]
-    found = differing(hits, others)
+    discordant = differing(hits, others)
     if order is None:
-        order = found
-    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, found, order)
+        order = discordant
+    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, discordant, order)
     if "order" in (a.scores.kind, b.scores.kind):
         return
     at_far = np.stack([x[1] for x in drawn])
@@ -426,19 +428,20 @@ def _searches_in_another_order(
     people = int(person.max(initial=-1)) + 1
     between = person[searches], person[searches]
     changes = OrderChanges(mates, person[own], others, between, people)
-    left, right = (np.concatenate([person[differ], side]) for side in changes.pairs)
+    left = np.concatenate([person[differ], changes.pairs[0]])
+    right = np.concatenate([person[differ], changes.pairs[1]])
     return count_units(left, right, people, changes)
 
 
 def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, np.ndarray]:
     """Return the outcome of each system for each probe, as whole numbers."""
-    found = []
+    rows = []
     for x in (a, b):
         tally = x.tallies[-1]
         mate, other = ranks_among(tally.mate, tally.other)
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
-        found.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
-    return found[0], found[1]
+        rows.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
+    return rows[0], rows[1]
 
 
 def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
@@ -473,9 +476,10 @@ def _some_subjects(
         gallery = probe
     else:
         gallery = np.zeros(len(sides[1]))
-    places = [_place_within(*x) for x in zip(sides, (probe, gallery), strict=True)]
+    places = _place_within(sides[0], probe), _place_within(sides[1], gallery)
     for step in range(2, max(size.max() for size in sizes) + 1):
-        probes, gallery = ((place % step == 0) | (place < 2) for place in places)
+        probes = (places[0] % step == 0) | (places[0] < 2)
+        gallery = (places[1] % step == 0) | (places[1] < 2)
         if probes.sum() * gallery.sum() <= EXACT_ATTEMPTS:
             return probes, gallery
     return np.isin(sides[0], kept), np.isin(sides[1], kept)
@@ -506,29 +510,29 @@ class ComparedRetrieval:
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
         if isinstance(scores, TopKScores):
-            found, measures = runner_of(scores).reid_of_lists(scores, rules)
+            dataset, measures = runner_of(scores).reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
             options = ReidOptions(**rules.result_options())
-            found, measures = reid_dataset(tally, options), reid_measures(tally, options)
+            dataset, measures = reid_dataset(tally, options), reid_measures(tally, options)
             if rules.unmatched == "skip":
-                require_matches(found)
+                require_matches(dataset)
         self.counted = measures.counted
         self.people = len(np.unique(codes_of(scores).probe[self.counted]))
-        self.attempts = (int(found["queries"]),)
-        self.remarks = str(found.attrs["warnings"]).splitlines()
+        self.attempts = (int(dataset["queries"]),)
+        self.remarks = str(dataset.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
         self.details = {
-            **{name: found.attrs[name] for name in _DETAILS},
+            **{name: dataset.attrs[name] for name in _DETAILS},
             "jackknifed": "all measures: limits by the studentised jackknife by subject",
         }
         self.measures: dict[tuple[str, str], QueryMean] = {}
-        cut = rules.rank_k or int(found.get("rank_k", 0))
+        cut = rules.rank_k or int(dataset.get("rank_k", 0))
         for scalar in QUERY_MEANS.values():
             if (mean := measures.means.get(scalar.name)) is not None:
                 self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:
-            if rank <= found.sizes["rank"]:
+            if rank <= dataset.sizes["rank"]:
                 label = COMPARED["cmc"].label.format(rank=rank)
                 self.measures["cmc", label] = measures.cmc.within(rank)
 

@@ -67,8 +67,8 @@ class Named:
         if isinstance(mine, CodedSides):
             return _keys(mine, theirs, self.unordered and other.unordered)
         number = {name: place for place, name in enumerate(mine)}
-        found = [number.setdefault(name, len(number)) for name in theirs]
-        return np.arange(len(mine)), np.array(found, dtype=np.int64)
+        numbers = [number.setdefault(name, len(number)) for name in theirs]
+        return np.arange(len(mine)), np.array(numbers, dtype=np.int64)
 
 
 def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]:
@@ -107,18 +107,12 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
                 "common to both systems, and are left out"
             )
     if are_pairs(a) and are_pairs(b):
-        a, b = (_some(s, rows) for s, rows in zip((a, b), places[0], strict=True))
+        a, b = _some(a, places[0][0]), _some(b, places[0][1])
         if first.unordered and second.unordered:
             b = _turned_as(a, b)
         return a, b, notes
     rows, columns = places[0], places[-1]
-    a, b = (
-        s
-        if _whole(rows[i], s.shape[0]) and _whole(columns[i], s.shape[1])
-        else s.select(probes=rows[i], gallery=columns[i])
-        for i, s in enumerate((a, b))
-    )
-    return a, b, notes
+    return _part(a, rows[0], columns[0]), _part(b, rows[1], columns[1]), notes
 
 
 def numbered_as(a: Scores, b: Scores) -> Scores:
@@ -140,15 +134,15 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
 
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     """Return what each system lacks of the first one with names, and what it adds."""
-    known = [(name, found) for name, found in systems.items() if found is not None]
+    known = [(name, named) for name, named in systems.items() if named is not None]
     said: dict[str, str] = {}
-    for name, found in known[1:]:
+    for name, named in known[1:]:
         first, reference = known[0]
-        if found.what != reference.what:
+        if named.what != reference.what:
             continue
         texts = []
         for what, names, others, (mine, theirs) in zip(
-            reference.what, reference.names, found.names, reference.places(found), strict=True
+            reference.what, reference.names, named.names, reference.places(named), strict=True
         ):
             lacking, more = len(names) - len(mine), len(others) - len(theirs)
             if lacking or more:
@@ -164,14 +158,14 @@ def _keys(
     """Return a number for each pair of both lists, equal for equal names."""
     number = {plain(name): place for place, name in enumerate(mine.values)}
     other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
-    found = []
+    keys = []
     for codes, sides in ((np.arange(len(mine.values)), mine), (np.array(other), theirs)):
         a = codes[sides.a].astype(np.int64)
         b = codes[sides.b].astype(np.int64)
         if unordered:
             a, b = np.minimum(a, b), np.maximum(a, b)
-        found.append(a * len(number) + b)
-    return found[0], found[1]
+        keys.append(a * len(number) + b)
+    return keys[0], keys[1]
 
 
 def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,8 +180,8 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
                 f"{Argument('keep', 'repeated')}, or give attempts names of their own"
             )
     place = np.minimum(np.searchsorted(theirs[order], mine), len(order) - 1)
-    found = np.flatnonzero(theirs[order][place] == mine)
-    return found, order[place[found]]
+    common = np.flatnonzero(theirs[order][place] == mine)
+    return common, order[place[common]]
 
 
 def _some(scores: PairScores, places: np.ndarray) -> PairScores:
@@ -197,6 +191,13 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
     view = scores.select(places)
     view._remarks = scores._remarks
     return view
+
+
+def _part(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> Scores:
+    """Return some rows and columns of a matrix."""
+    if _whole(rows, scores.shape[0]) and _whole(columns, scores.shape[1]):
+        return scores
+    return scores.select(probes=rows, gallery=columns)
 
 
 def _turned_as(a: PairScores, b: PairScores) -> PairScores:

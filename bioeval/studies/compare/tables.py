@@ -276,8 +276,8 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         unit = ""
         if scalar.percent:
             unit = ", %"
-        found = numbers[scalar.name]
-        values = found.items() if isinstance(found, dict) else [(0.0, found)]
+        result = numbers[scalar.name]
+        values = result.items() if isinstance(result, dict) else [(0.0, result)]
         for goal, value in values:
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))

@@ -50,12 +50,12 @@ class ExplainedRows(MoreResults):
         """Return the rows by name."""
         from bioeval.studies.explain.explain import explain
 
-        found = {}
+        rows = {}
         for probe in self._probes:
             self.stages(f"explaining {probe}")
             row = explain(scores, probe, threshold=target, protocol=self.options["protocol"])
-            found[f"{scores.name}, probe {probe}"] = row
-        return found
+            rows[f"{scores.name}, probe {probe}"] = row
+        return rows
 
 
 @click.command("explain", cls=Command)
@@ -112,12 +112,12 @@ def command(
 
         scores = run.read(mates=False)
         run.stages("explaining")
-        found: Explanation | Steps
+        explained: Explanation | Steps
         if probe is None:
-            found = step_by_step(scores, threshold=threshold, protocol=protocol)
+            explained = step_by_step(scores, threshold=threshold, protocol=protocol)
         else:
             row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
-            found = row
+            explained = row
             if picture is not None:
                 run.stages(f"drawing {picture}")
                 from matplotlib.figure import Figure
@@ -129,6 +129,6 @@ def command(
             run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
-            document = {"bioeval": __version__, "file": data, **found.document()}
-            csv = {"list.csv": found.columns()}
-        run.save(document, None, table_of(found), csv=csv)
+            document = {"bioeval": __version__, "file": data, **explained.document()}
+            csv = {"list.csv": explained.columns()}
+        run.save(document, None, table_of(explained), csv=csv)

@@ -75,25 +75,21 @@ def explain_verification(
 ) -> TaskExplanation:
     """Return the explanation of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
-    unit = "template"
     if multi:
-        unit = "subject"
-    cells = row.of(i)
-    if multi:
-        candidates = subjects(cells, job.fusion)
+        unit, candidates = "subject", subjects(row.of(i), job.fusion)
     else:
-        candidates = templates(cells)
+        unit, candidates = "template", templates(row.of(i))
     entries = Lister(row, threshold, unit, job.fusion).entries(candidates, ties)
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(job, i)
-    found = []
+    listed = []
     for entry in entries:
         times = 1
         if claimed is not None:
             times = claimed.get(group[entry.column], 0)
         if entry.role != LEFT_OUT and not times:
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
-        found.append(_counted(entry, times, enrolled))
+        listed.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
     if not knows_people(row.scores):
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
@@ -107,9 +103,9 @@ def explain_verification(
         task=f"verification/{job.templates}",
         unit=unit,
         rule=rule + (f" (fusion {job.fusion})" if multi else ""),
-        entries=tuple(found),
+        entries=tuple(listed),
         notes=()
-        if any(entry.role == GENUINE for entry in found)
+        if any(entry.role == GENUINE for entry in listed)
         else (f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",),
     )
 
@@ -119,13 +115,12 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
     if entry.role == LEFT_OUT:
         return entry
     if entry.role == GENUINE:
-        names = ("ga", "fr")
+        accepted, rejected = "ga", "fr"
     else:
-        names = ("fa", "gr")
+        accepted, rejected = "fa", "gr"
     if not enrolled:
-        names = ("fa_unenrolled", "gr_unenrolled")
-    yes, no = ((Count(name, None, times),) for name in names)
-    return adding(entry, yes, no)
+        accepted, rejected = "fa_unenrolled", "gr_unenrolled"
+    return adding(entry, (Count(accepted, None, times),), (Count(rejected, None, times),))
 
 
 def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
@@ -135,15 +130,15 @@ def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
     """
     if job.claims is None:
         return None, True
-    found: dict[int, int] = {}
+    times: dict[int, int] = {}
     own = _of_row(job.claims, i)
     if job.unenrolled_probes is None:
         unenrolled_probes = []
     else:
         unenrolled_probes = _of_row(job.unenrolled_probes, i)
     for group in own + unenrolled_probes:
-        found[group] = found.get(group, 0) + 1
-    return found, not unenrolled_probes
+        times[group] = times.get(group, 0) + 1
+    return times, not unenrolled_probes
 
 
 def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
@@ -167,9 +162,9 @@ class BestMate:
         if not mates:
             return None
         facts = facts_of_first(mates)
-        found = tuple(places(facts, ties))
+        ranks = tuple(places(facts, ties))
         expected = tuple(places(facts, "expected"))
-        return cls(mates[0].candidate, mates[0].tied, found, expected)
+        return cls(mates[0].candidate, mates[0].tied, ranks, expected)
 
     def says(self, ties: str) -> str:
         """Return the effect of ties on the rank; empty without ties."""
@@ -248,22 +243,22 @@ class SearchedRow:
 def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
     """Return the explanations of a row in each role that it plays in open-set identification."""
     candidates = search.candidates()
-    found = []
+    explanations = []
     best = BestMate.among(candidates, search.ties)
     everyone = search.job.reader.enrolled
     role = role_of(search.row.scores.layout, search.options["impostors"], bool(everyone.all()))
     impostor = role == "both" or search.enrolled == (role == "leave-subject-out")
     if best is not None:
-        found.append(_as_genuine(search, candidates, best))
+        explanations.append(_as_genuine(search, candidates, best))
     elif search.enrolled:
         note = "No usable mate is left: no genuine attempt."
-        found.append(search.explained(GENUINE, search.entries(candidates), [note]))
+        explanations.append(search.explained(GENUINE, search.entries(candidates), [note]))
     if impostor:
-        found.append(_as_impostor(search, candidates))
-    elif not found:
+        explanations.append(_as_impostor(search, candidates))
+    elif not explanations:
         note = f"Its subject is not enrolled, and impostors = {role}: the probe makes no attempt."
-        found.append(search.explained(IMPOSTOR, search.entries(candidates), [note]))
-    return found
+        explanations.append(search.explained(IMPOSTOR, search.entries(candidates), [note]))
+    return explanations
 
 
 _OPEN_SET = {
@@ -282,7 +277,7 @@ def _as_genuine(
     if miss > 0:
         accepted += (Count("fr", None, miss),)
     rank = best.ranks[0][0]
-    found = []
+    listed = []
     for entry in search.entries(candidates):
         if entry.column == best.candidate.decides and entry.role == GENUINE:
             what = "nearest mate"
@@ -294,9 +289,9 @@ def _as_genuine(
             entry = adding(entry, accepted, (Count("fr"),), what + late)
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
-        found.append(_ahead(entry, best))
+        listed.append(_ahead(entry, best))
     notes = [*filter(None, [best.says(search.ties)])]
-    return search.explained(GENUINE, found, notes, Count("genuine_attempts"))
+    return search.explained(GENUINE, listed, notes, Count("genuine_attempts"))
 
 
 def _ahead(entry: Entry, best: BestMate) -> Entry:
@@ -316,23 +311,18 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
         for entry in search.entries(candidates)
     ]
     listed = [entry for entry in entries if entry.place is not None]
-    found = [
+    others = [
         adding(entry, (Count("fa"),), (Count("gr"),), "nearest of all other subjects")
         if k == 0
         else replace(entry, reason=entry.reason or "a nearer one decides")
         for k, entry in enumerate(listed)
     ]
-    found = [replace(entry, place=k, tied=False) for k, entry in enumerate(found, start=1)]
+    others = [replace(entry, place=k, tied=False) for k, entry in enumerate(others, start=1)]
     left_out = [entry for entry in entries if entry.place is None]
-    if found:
-        notes = []
-    else:
-        notes = ["No usable entry of another subject: no impostor attempt."]
-    if found:
-        also = [Count("impostor_attempts")]
-    else:
-        also = []
-    return search.explained(IMPOSTOR, [*found, *left_out], notes, *also)
+    if not others:
+        note = "No usable entry of another subject: no impostor attempt."
+        return search.explained(IMPOSTOR, left_out, [note])
+    return search.explained(IMPOSTOR, [*others, *left_out], [], Count("impostor_attempts"))
 
 
 def _unmated(search: SearchedRow) -> str:
@@ -351,7 +341,7 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
     search = replace(search, threshold=replace(search.threshold, distance=None))
     candidates = search.candidates()
     best = BestMate.among(candidates, search.ties)
-    found, notes = [], []
+    listed, notes = [], []
     for entry in search.entries(candidates):
         if best is not None and entry.role == GENUINE:
             first = entry.column == best.candidate.decides
@@ -360,7 +350,7 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
             if first:
                 why = "nearest mate: CMS from this rank on"
             entry = adding(entry, adds, adds, why)
-        found.append(entry if best is None else _ahead(entry, best))
+        listed.append(entry if best is None else _ahead(entry, best))
     if best is None:
         notes.append(_unmated(search))
     elif text := best.says(search.ties):
@@ -369,7 +359,7 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
         task="closed_set",
         unit=search.unit,
         rule="no threshold: the rank of the nearest mate decides",
-        entries=tuple(found),
+        entries=tuple(listed),
         also=(Count("attempts" if best is not None else "skipped"),),
         notes=tuple(notes),
     )
@@ -435,8 +425,8 @@ class RowExplainer:
             )
         return i
 
-    def row(self, i: int) -> dict[str, Any]:
-        """Return the fields of the :class:`RowExplanation` of row `i`."""
+    def row(self, i: int) -> Explanation:
+        """Return the explanation of row `i`."""
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks: list[TaskExplanation] = []
         notes: list[str] = []
@@ -452,10 +442,9 @@ class RowExplainer:
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)
                 if node == "open_set":
-                    found = explain_open_set(search)
+                    tasks += explain_open_set(search)
                 else:
-                    found = [explain_closed_set(search)]
-                tasks += found
+                    tasks.append(explain_closed_set(search))
         searches = self.plan.searches
         if self.claim is None and "reid" in searches:
             retrieval = searches["reid"].job
@@ -466,7 +455,7 @@ class RowExplainer:
         named = ""
         if self.names[i] != str(i):
             named = self.names[i]
-        return dict(
+        return Explanation(
             probe=i,
             name=named,
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
@@ -515,7 +504,7 @@ class RowExplainer:
         if verification:
             job = verification[0]
             try:
-                found = chosen_threshold(
+                distance = chosen_threshold(
                     self.plan.reader, rule, templates=job.templates, fusion=job.fusion
                 )
             except ProtocolError:
@@ -523,7 +512,7 @@ class RowExplainer:
                     raise
                 return None, "none: there are no genuine, or no impostor attempts to choose it on"
             return (
-                found,
+                distance,
                 f"where {job.templates}-template verification has {rule.words}, on these data",
             )
         search = self.plan.tasks.get("open_set")
@@ -549,11 +538,11 @@ class RowExplainer:
         scalars = TaskCounts(tally, options).scalars("open_set").variables
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"
-        found = float(scalars["eer_threshold"][1])
+        value = float(scalars["eer_threshold"][1])
         sign = 1
         if larger_is_closer(self.scores.kind):
             sign = -1
-        return sign * found, "where open-set identification has the equal error rate, on these data"
+        return sign * value, "where open-set identification has the equal error rate, on these data"
 
 
 def _require_explainable(card: Protocol) -> None:
@@ -675,7 +664,7 @@ def explain(
     """
     scores, probe = _bona_fide(scores, probe)
     explainer = RowExplainer(scores, protocol, threshold, claim=claim)
-    return Explanation(**explainer.row(explainer.row_of(probe)))
+    return explainer.row(explainer.row_of(probe))
 
 
 def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
@@ -744,7 +733,7 @@ def step_by_step(
             f"{MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by scores.select(...), or "
             "explain one probe"
         )
-    walks = tuple(Explanation(**explainer.row(i)) for i in range(m))
+    walks = tuple(map(explainer.row, range(m)))
     unclear = {task.task for explained in walks for task in explained.tasks if task.conditional}
     sums: dict[str, dict[Count, float]] = {}
     totals = []

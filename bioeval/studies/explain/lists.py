@@ -104,7 +104,7 @@ class RowCells:
             genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         itself, reasons = int(block.self_position[row]), None
-        found = []
+        cells = []
         for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             score, why = raw[column], ""
             if position == itself:
@@ -117,8 +117,8 @@ class RowCells:
             usable = None
             if not math.isnan(distance):
                 usable = distance
-            found.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
-        return sorted(found, key=lambda cell: cell.column)
+            cells.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
+        return sorted(cells, key=lambda cell: cell.column)
 
 
 class _Reasons:
@@ -215,11 +215,11 @@ class Lister:
     def entries(self, candidates: Sequence[Candidate], ties: str) -> list[Entry]:
         """Return the list of candidates, followed by those that are left out."""
         tied = tied_columns(candidates)
-        found = []
+        listed = []
         for place, candidate in enumerate(ordered(candidates, ties), start=1):
             assert candidate.distance is not None
             entry = self._entry(candidate)
-            found.append(
+            listed.append(
                 replace(
                     entry,
                     place=place,
@@ -227,7 +227,7 @@ class Lister:
                     tied=candidate.column in tied,
                 )
             )
-        return found + [self._entry(c) for c in candidates if c.distance is None]
+        return listed + [self._entry(c) for c in candidates if c.distance is None]
 
     def _entry(self, candidate: Candidate) -> Entry:
         """Return a candidate as an entry without a place."""
@@ -398,7 +398,7 @@ def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
     `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
     exactly as close, itself among them.
     """
-    closer, tied, before, mates = (np.array([x], dtype=np.int64) for x in facts)
+    closer, tied, before, mates = np.array(facts, dtype=np.int64)[:, None]
     _, ranks, weights = place_weights(closer, tied, before, mates, ties)
     return list(zip(ranks.tolist(), weights.tolist(), strict=True))
 
@@ -459,7 +459,7 @@ class QueryRow:
         raw, values = given.read(i, i + 1), given.distances(i, i + 1)[0]
         if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
-        found = []
+        entries = []
         for column, distance in enumerate(values.tolist()):
             score, why, usable = raw[0, column].item(), "", bool(listed[column])
             if column == itself:
@@ -473,7 +473,7 @@ class QueryRow:
                 why = f"{FAILED}: at an infinite distance"
             elif lists.distractors[lists.identity[column]]:
                 why = "distractor"
-            found.append(
+            entries.append(
                 Cell(
                     column,
                     int(lists.identity[column]),
@@ -483,7 +483,7 @@ class QueryRow:
                     why,
                 )
             )
-        return templates(found)
+        return templates(entries)
 
     def _removed(self, rule: str, column: int) -> str:
         """Return why the convention removes an entry."""
@@ -506,14 +506,14 @@ def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     """Return the matches of a query in order, nearest first."""
     usable = ordered(candidates, "stable")
     others = [c for c in usable if not c.own]
-    found = []
+    matches = []
     for order, match in enumerate((c for c in usable if c.own), start=1):
         assert match.distance is not None
         closer = sum(c.distance is not None and c.distance < match.distance for c in others)
         tied = [c for c in others if c.distance == match.distance]
         before = sum(c.column < match.column for c in tied)
-        found.append(Match(match, order, closer, len(tied), before))
-    return found
+        matches.append(Match(match, order, closer, len(tied), before))
+    return matches
 
 
 def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
@@ -525,7 +525,7 @@ def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
 
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
     """Return the precision at each match, by a form of average precision."""
-    found = []
+    values = []
     for match in matches:
         rank, order = match.rank(ties), match.order
         precision = order / rank
@@ -539,10 +539,10 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
             precision = max(same) / (max(same) + match.closer + match.tied)
         elif ties == "expected" and any(m.tied for m in matches):
             precision = float("nan")
-        found.append(precision)
+        values.append(precision)
     if ties == "expected" and form == "trapezoid" and any(m.tied for m in matches):
-        return [float("nan")] * len(found)
-    return found
+        return [float("nan")] * len(values)
+    return values
 
 
 def cmc_counts(
@@ -588,7 +588,7 @@ def _single_shots(
     for candidate in candidates:
         if not candidate.own and candidate.distance is not None:
             groups.setdefault(candidate.group, []).append(candidate)
-    found = {}
+    shares = {}
     for match in matches:
         chances = [1.0]  # of 0, 1, 2 ... identities that are closer
         for entries in groups.values():
@@ -596,12 +596,12 @@ def _single_shots(
             chances = [
                 a * (1 - p) + b * p for a, b in zip([*chances, 0.0], [0.0, *chances], strict=True)
             ]
-        found[match.candidate.column] = [
+        shares[match.candidate.column] = [
             Count("cmc_count", rank, chance / len(matches))
             for rank, chance in enumerate(chances, start=1)
             if chance
         ]
-    return found
+    return shares
 
 
 def _before(other: Candidate, match: Candidate, ties: str) -> bool:

@@ -75,10 +75,10 @@ class RowWalkDisplay(Display):
         self.walk = walk
         self.lists = lists_of(walk)
         faces = Images(folder=None)
-        found = {
+        pictures = {
             name: faces.find(name) for name in pictures_of_templates(faces, templates_of(walk))
         }
-        self._faces = {name: face for name, face in found.items() if face is not None}
+        self._faces = {name: face for name, face in pictures.items() if face is not None}
 
     @classmethod
     def from_results(cls, data: RowExplanation) -> Self:
@@ -334,13 +334,13 @@ def _names(shown: ShownList) -> list[str]:
 
 def _columns(shown: ShownList) -> list[tuple[str, list[str], float]]:
     """Return the columns of words: heading, texts, and start in points."""
-    found = [("role", [line.role_text for line in shown.lines], _GAP)]
+    columns = [("role", [line.role_text for line in shown.lines], _GAP)]
     texts = [(head, [x.cells[k] for x in shown.lines]) for k, head in enumerate(shown.heads)]
     if any(line.reason for line in shown.lines):
         texts.append(("", [textwrap.shorten(x.reason, 60) for x in shown.lines]))
     for head, words in texts:
-        found.append((head, words, found[-1][2] + _length(found[-1]) + _GAP))
-    return found
+        columns.append((head, words, columns[-1][2] + _length(columns[-1]) + _GAP))
+    return columns
 
 
 def _length(column: tuple[str, list[str], float]) -> float:

@@ -83,7 +83,7 @@ def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
     'CMC(1 to 5)'
     """
     given = list(counts)
-    found = []
+    texts = []
     for name in dict.fromkeys(count.name for count in given):
         same = [count for count in given if count.name == name]
         if len(same) > MOST_RANKS:
@@ -92,19 +92,19 @@ def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
             if abs(amount - round(amount)) < 1e-9:
                 amount = round(amount)
             text = SYMBOLS[name].format(rank=f"{ranks[0]} to {ranks[-1]}")
-            found.append(text if amount == 1 else f"{amount_text(amount)} {text}")
+            texts.append(text if amount == 1 else f"{amount_text(amount)} {text}")
         else:
-            found += [counter_text(count) for count in same]
-    return joined.join(found)
+            texts += [counter_text(count) for count in same]
+    return joined.join(texts)
 
 
 def total(counts: Iterable[Count]) -> dict[Count, float]:
     """Return the sum of counts by counter, a :class:`Count` of amount 0, in their order."""
-    found: dict[Count, float] = {}
+    sums: dict[Count, float] = {}
     for count in counts:
         key = count._replace(amount=0)
-        found[key] = found.get(key, 0) + count.amount
-    return dict(sorted(found.items(), key=lambda x: (_ORDER.index(x[0].name), x[0].rank or 0)))
+        sums[key] = sums.get(key, 0) + count.amount
+    return dict(sorted(sums.items(), key=lambda x: (_ORDER.index(x[0].name), x[0].rank or 0)))
 
 
 class Quotient(NamedTuple):
@@ -220,14 +220,14 @@ class Entry:
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         given = ("place", "column", "template", "subject", "score", "role", "reason", "accepted")
-        found = {name: getattr(self, name) for name in given}
-        found["tied"] = self.tied
+        document = {name: getattr(self, name) for name in given}
+        document["tied"] = self.tied
         if self.conditional:
-            found["if_accepted"] = _documents(self.if_accepted)
-            found["if_rejected"] = _documents(self.if_rejected)
+            document["if_accepted"] = _documents(self.if_accepted)
+            document["if_rejected"] = _documents(self.if_rejected)
         else:
-            found["counts"] = _documents(self.counts)
-        return found
+            document["counts"] = _documents(self.counts)
+        return document
 
 
 def _documents(counts: Iterable[Count]) -> list[dict[str, Any]]:
@@ -353,14 +353,11 @@ class RowExplanation:
     @property
     def title(self) -> str:
         """The probe in words."""
+        names = []
         if self.name:
-            names = [self.name]
-        else:
-            names = []
+            names.append(self.name)
         if self.subject:
-            names += [f"subject {self.subject}"]
-        else:
-            names += []
+            names.append(f"subject {self.subject}")
         return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
 
     def document(self) -> dict[str, Any]:
@@ -377,8 +374,8 @@ class RowExplanation:
             "threshold",
             "threshold_is",
         )
-        found = {name: getattr(self, name) for name in given}
-        return found | {
+        document = {name: getattr(self, name) for name in given}
+        return document | {
             "notes": list(self.notes),
             "tasks": [task.document() for task in self.tasks],
         }
@@ -427,15 +424,15 @@ class StepByStep:
 
         Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
         """
-        found: dict[str, dict[str, float | dict[int, float]]] = {}
+        by_task: dict[str, dict[str, float | dict[int, float]]] = {}
         for task, counts in self.totals[-1].items():
-            rates: dict[str, Any] = found.setdefault(task, {})
+            rates: dict[str, Any] = by_task.setdefault(task, {})
             for rate in quotients(task, counts):
                 if rate.rank is None:
                     rates[rate.name] = rate.value
                 else:
                     rates.setdefault(rate.name, {})[rate.rank] = rate.value
-        return found
+        return by_task
 
     def columns(self) -> dict[str, list[Any]]:
         """Return all entries of all rows as columns, for a table."""

@@ -255,15 +255,15 @@ def _cell(entry: Entry) -> str:
 
 def sums_text(counts: Mapping[Count, float]) -> str:
     """Return sums of counters in words: ``GA 3, FR 1``."""
-    found = []
+    texts = []
     for count, amount in counts.items():
         decimal = count.name in ("average_precision", "inp", "rank_k_average_precision")
         if decimal:
             text = f"{amount:.4g}"
         else:
             text = amount_text(amount)
-        found.append(f"{counter_text(count, amount=False)} {text}")
-    return ", ".join(found)
+        texts.append(f"{counter_text(count, amount=False)} {text}")
+    return ", ".join(texts)
 
 
 def _left_out(task: TaskExplanation) -> Iterator[str]:
@@ -361,13 +361,13 @@ def strip_of(explained: RowExplanation) -> str:
         lines = [line for line in first.lines if line.number == 1]
     named = [(explained.name, "probe")]
     named += [(line.template, f"{line.place}. {line.subject}") for line in lines]
-    found = pictures_of_templates(Images(folder=None), [name for name, _ in named])
+    pictures = pictures_of_templates(Images(folder=None), [name for name, _ in named])
     return "".join(
         f'<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
-        f'<img alt="{safe(name)}" src="{found[name].source}" style="width:64px;height:64px">'
+        f'<img alt="{safe(name)}" src="{pictures[name].source}" style="width:64px;height:64px">'
         f"<figcaption>{safe(said)}</figcaption></figure>"
         for name, said in named
-        if name in found
+        if name in pictures
     )
 
 
@@ -490,8 +490,8 @@ def adds(task: TaskExplanation) -> str:
 def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     """Return counts in their order; for verification including those that are 0."""
     always = _ALWAYS.get(task.partition("/")[0], ())
-    found = {Count(name, None, 0): counts.get(Count(name, None, 0), 0) for name in always}
-    return found | dict(counts)
+    complete = {Count(name, None, 0): counts.get(Count(name, None, 0), 0) for name in always}
+    return complete | dict(counts)
 
 
 def why(task: TaskExplanation) -> str:

@@ -58,14 +58,14 @@ def command(data: str, **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.groups.groups import by_group
 
-        found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
-        groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
-        if "claimed_group" in found.dims:
-            pairs = rows_over(found, "group", "claimed_group")
+        dataset = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
+        groups, own = rows_over(dataset, "group"), rows_over(dataset, "group", "far_target")
+        if "claimed_group" in dataset.dims:
+            pairs = rows_over(dataset, "group", "claimed_group")
         else:
             pairs = []
         document = {
-            **attributes(found, data),
+            **attributes(dataset, data),
             "groups": groups,
             "pairs": pairs,
             "own_thresholds": own,
@@ -84,4 +84,4 @@ def command(data: str, **options: Any) -> None:
         csv = {"groups.csv": table}
         if pairs:
             csv["pairs.csv"] = pairs
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)

@@ -121,18 +121,18 @@ def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.nda
     alpha : float
         Weight of FAR in FDR and GARBE.
     """
-    found = {
+    measures = {
         "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),
         "garbe": alpha * _gini(far) + (1 - alpha) * _gini(frr),
     }
     if len(far) < 2:
-        found = {name: np.full(far.shape[1:], np.nan) for name in found}
+        measures = {name: np.full(far.shape[1:], np.nan) for name in measures}
     for name, rates in (("far", far), ("frr", frr)):
         known = np.where((rates > 0).all(axis=0), rates, np.nan)
         largest = known.max(axis=0)
-        found[f"{name}_max_over_min"] = largest / known.min(axis=0)
-        found[f"{name}_max_over_geomean"] = largest / np.exp(np.log(known).mean(axis=0))
-    return found
+        measures[f"{name}_max_over_min"] = largest / known.min(axis=0)
+        measures[f"{name}_max_over_geomean"] = largest / np.exp(np.log(known).mean(axis=0))
+    return measures
 
 
 def _range(rates: np.ndarray) -> np.ndarray:
@@ -251,21 +251,21 @@ def _undefined(
     if len(groups) < 2:
         only = named(groups, [True])
         return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
-    found = []
+    remarks = []
     for rates, what, attempt in (
         (frr, "FRR", "genuine attempt"),
         (far, "FAR within the group", "impostor attempt"),
     ):
         if (unknown := np.isnan(rates)).any():
-            found.append(
+            remarks.append(
                 f"no {attempt} in {named(groups, unknown)}: {what} is not defined (NaN), nor are "
                 "FDR, GARBE and its ratios"
             )
         elif (rates == 0).any():
-            found.append(
+            remarks.append(
                 f"{what} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
             )
-    return found
+    return remarks
 
 
 def flag_warnings(
@@ -275,9 +275,9 @@ def flag_warnings(
 
     `few` flags the groups with few subjects, `errors` are other flags, and what is too rare there.
     """
-    found = []
+    remarks = []
     if few.any():
-        found.append(
+        remarks.append(
             f"fewer than {FEW_SUBJECTS} subjects: {named(groups, few)}; flagged, and not to be "
             "ranked"
         )
@@ -287,8 +287,8 @@ def flag_warnings(
             where = f"{int(own.sum())} of {own.size} pairs of groups"
             if own.ndim == 1:
                 where = named(groups, own)
-            found.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
-    return found
+            remarks.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
+    return remarks
 
 
 def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
@@ -365,14 +365,14 @@ def group_intervals(
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
     at_far[..., 0] = itself
     at_far[0] = np.clip(at_far[0], 0, 1)
-    found = _limits(far, frr, at_far, _trials(attempts, group, people, number), options)
+    limits = _limits(far, frr, at_far, _trials(attempts, group, people, number), options)
     if sign < 0:
-        low, high = found["threshold_at_far"]
-        found["threshold_at_far"] = -high, -low
+        low, high = limits["threshold_at_far"]
+        limits["threshold_at_far"] = -high, -low
     measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
-    found |= measured
+    limits |= measured
     remarks = [*options.few_people(attempts.people), *remarks]
-    out = with_intervals(dataset, found, GROUPS, options, remarks)
+    out = with_intervals(dataset, limits, GROUPS, options, remarks)
     return out.assign_attrs(
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
         " anew"
@@ -408,14 +408,14 @@ def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: 
         return np.full(far.shape[1], np.nan)
     columns = np.arange(far.shape[1])
     last = (far <= target).sum(axis=0) - 1
-    found = nodes[np.maximum(last, 0)]
+    threshold = nodes[np.maximum(last, 0)]
     if not exact:
         after = np.minimum(last + 1, len(nodes) - 1)
         low, high = far[np.maximum(last, 0), columns], far[after, columns]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where((high > low) & (last >= 0), (target - low) / (high - low), 0.0)
-        found = found + np.clip(share, 0.0, 1.0) * (nodes[after] - found)
-    return np.where(np.isnan(far[0]), np.nan, found)
+        threshold = threshold + np.clip(share, 0.0, 1.0) * (nodes[after] - threshold)
+    return np.where(np.isnan(far[0]), np.nan, threshold)
 
 
 class _ByGroup:
@@ -544,7 +544,7 @@ def _of_measures(
     are NaN.
     """
     within = far[np.arange(len(far)), np.arange(len(far))]
-    found, remarks = {}, []
+    limits, remarks = {}, []
     for name, drawn in inequity(within, frr, alpha).items():
         low, high = confidence_limits(drawn, _percentiles(options))
         replicates = drawn[1 : 1 + options.replicates]
@@ -558,7 +558,7 @@ def _of_measures(
                 f"{name} is not defined in {1 - len(known) / len(replicates):.0%} of the replicates"
                 "; its interval is that of the other replicates"
             )
-        found[name] = low, high
+        limits[name] = low, high
     without = [
         what for what, rates in (("FAR", within[:, 0]), ("FRR", frr[:, 0])) if (rates == 0).any()
     ]
@@ -567,4 +567,4 @@ def _of_measures(
             f"{' and '.join(without)} of some group is 0, in every replicate too: intervals of "
             "FDR and GARBE leave out how uncertain it is"
         )
-    return found, remarks
+    return limits, remarks

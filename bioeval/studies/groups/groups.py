@@ -290,16 +290,16 @@ def _groups_of_subjects(
 
     `subject` has the subject's code of each template of either side, `names` are those of codes.
     """
-    found = Codes(probe, probe[:0] if gallery is None else gallery, str(Argument("group")))
-    labels, order = _sorted(found.values[np.union1d(found.probe, found.gallery)])
-    place = np.full(len(found.values), -1, dtype=np.int64)
-    place[np.union1d(found.probe, found.gallery)[order]] = np.arange(len(order))
+    codes = Codes(probe, probe[:0] if gallery is None else gallery, str(Argument("group")))
+    labels, order = _sorted(codes.values[np.union1d(codes.probe, codes.gallery)])
+    place = np.full(len(codes.values), -1, dtype=np.int64)
+    place[np.union1d(codes.probe, codes.gallery)[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
             f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
             "group is of many subjects"
         )
-    of_template = place[np.concatenate([found.probe, found.gallery])]
+    of_template = place[np.concatenate([codes.probe, codes.gallery])]
     group = np.full(len(names), -1, dtype=np.int64)
     group[subject] = of_template
     wrong = np.flatnonzero(group[subject] != of_template)

@@ -73,18 +73,18 @@ def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
     Where it is known throughout, it stands alone; where it is known nowhere, its bounds
     ``X_at_least`` and ``X_at_most`` do.
     """
-    found: Variables = {}
+    variables: Variables = {}
     for name, (dims, one, other) in given.items():
         # A bound that is NaN, as a threshold that may not exist, leaves that side open.
         low, high = np.fmin(one, other), np.maximum(one, other)
         known = (low == high) | np.isnan(low)
         if known.all():
-            found[name] = dims, low
+            variables[name] = dims, low
             continue
         if known.any():
-            found[name] = dims, np.where(known, low, np.nan)
-        found[f"{name}_at_least"], found[f"{name}_at_most"] = (dims, low), (dims, high)
-    return found
+            variables[name] = dims, np.where(known, low, np.nan)
+        variables[f"{name}_at_least"], variables[f"{name}_at_most"] = (dims, low), (dims, high)
+    return variables
 
 
 def _bound_warnings(variables: Variables, depth: int) -> list[str]:
@@ -124,9 +124,12 @@ class _Between:
 
     def within(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest and the largest number of values at most each threshold."""
-        both = (np.sort(x[~np.isnan(x)]) for x in (self.high, self.low))
-        least, most = (np.searchsorted(x, grid, side="right") for x in both)
-        return least, most
+        least = np.sort(self.high[~np.isnan(self.high)])
+        most = np.sort(self.low[~np.isnan(self.low)])
+        return (
+            np.searchsorted(least, grid, side="right"),
+            np.searchsorted(most, grid, side="right"),
+        )
 
 
 def open_set_of_lists(
@@ -138,18 +141,18 @@ def open_set_of_lists(
     """Return open-set identification of top-K lists; see :func:`bioeval.open_set`."""
     _require_open_set(task)
     check_max_rank(task.max_rank, scores.gallery_size)
-    found = _ListedSearches(scores, task)
-    grid = open_set_thresholds(found.known_mates, found.known_others, thresholds, scores.kind)
+    searches = _ListedSearches(scores, task)
+    grid = open_set_thresholds(searches.known_mates, searches.known_others, thresholds, scores.kind)
     count = task.max_rank or min(scores.depth, scores.gallery_size)
-    given, grid = found.curves(grid, count)
-    points, exact = found.points(far_targets, count)
-    attempts = found.attempts()
+    given, grid = searches.curves(grid, count)
+    points, exact = searches.points(far_targets, count)
+    attempts = searches.attempts()
     about = Provenance.of(scores)
-    fixed = attempts.scalars(about, found.role, far_targets, exact)
+    fixed = attempts.scalars(about, searches.role, far_targets, exact)
     fixed.variables.pop("tied")
-    variables = bounded_variables(given | points | {"tied": ((), *found.tied)})
+    variables = bounded_variables(given | points | {"tied": ((), *searches.tied)})
     notes = []
-    if cut := found.cut:
+    if cut := searches.cut:
         notes.append(
             f"{counted(cut, 'mated searches')} without a listed mate among {scores.depth} entries: "
             "beyond the lists, rates are bounds ..._at_least and ..._at_most"
@@ -160,7 +163,7 @@ def open_set_of_lists(
         "rank_unit": task.rank_unit,
         "fusion": task.fusion,
         "ties": task.ties,
-        "impostors": found.role,
+        "impostors": searches.role,
         "depth": scores.depth,
     }
     attrs = attempts.attrs(about, options, notes, remarks)
@@ -305,8 +308,9 @@ class _ListedSearches:
             _table(first, rank.low, shape).cumsum(axis=1),
         )
         others = self.nearest_other[self.impostors].within(grid)
-        ends = [self.nearest[self.mated], mate, self.nearest[~self.enrolled]]
-        targets, own, strangers = (x.within(grid) for x in ends)
+        targets = self.nearest[self.mated].within(grid)
+        own = mate.within(grid)
+        strangers = self.nearest[~self.enrolled].within(grid)
         sides = [
             OpenSetCounts(
                 attempts=self.attempts(),
@@ -401,9 +405,9 @@ def _first_of_each(entry: np.ndarray) -> np.ndarray:
     ordered = np.take_along_axis(entry, order, axis=1)
     new = np.ones(entry.shape, dtype=bool)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    found = np.empty_like(new)
-    np.put_along_axis(found, order, new, axis=1)
-    return found
+    first = np.empty_like(new)
+    np.put_along_axis(first, order, new, axis=1)
+    return first
 
 
 def _table(place: np.ndarray, rank: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -413,8 +417,8 @@ def _table(place: np.ndarray, rank: np.ndarray, shape: tuple[int, int]) -> np.nd
     """
     shape = shape[0] + 1, shape[1] + 1
     flat = place * shape[1] + np.minimum(rank, shape[1]) - 1
-    found = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
-    return found.cumsum(axis=0)[:-1, :-1]
+    table = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    return table.cumsum(axis=0)[:-1, :-1]
 
 
 def gom_of_lists(
@@ -433,12 +437,12 @@ def gom_of_lists(
     if isinstance(scale, tuple):
         given_ends = scale
     ends = given_ends or (0.0, 1.0)
-    found = _RetrievedLists(scores, rules, thresholds, given_ends)
-    measures = found.measures(options)
+    lists = _RetrievedLists(scores, rules, thresholds, given_ends)
+    measures = lists.measures(options)
     over = ("threshold",)
     given: dict[str, Bounded] = {}
     means = [
-        {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
+        {name: mean(side) for name, mean in measures.items()} for side in (lists.least, lists.most)
     ]
     single = set(GOM_MEANS)
     for name in measures:
@@ -447,32 +451,32 @@ def gom_of_lists(
     summaries = [summary(thresholds, each) for each in means]
     areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1")
     given |= {name: ((), summaries[0][name], summaries[1][name]) for name in areas}
-    given["micro_f1"] = over, *found.micro_f1()
+    given["micro_f1"] = over, *lists.micro_f1()
     given["tau_nz"] = (), summaries[1]["tau_nz"], summaries[0]["tau_nz"]
-    given |= found.identified(options.max_rank)
+    given |= lists.identified(options.max_rank)
     if options.per_query:
         for name in ("rp", "vp", "rep", "fr"):
             each = measures[f"m{name}"].each
-            given[name] = ("probe", "threshold"), each(found.least), each(found.most)
+            given[name] = ("probe", "threshold"), each(lists.least), each(lists.most)
     variables = bounded_variables(given)
     for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
         if (place := _first_largest(means[0][of], means[1][of])) is not None:
             variables[name] = thresholds[place]
-    known, absent = found.positives > 0, ~found.enrolled
+    known, absent = lists.positives > 0, ~lists.enrolled
     variables |= {
         "queries": known.sum(),
         "open_queries": absent.sum(),
         "skipped": (~known & ~absent).sum(),
-        "removed": (scores.gallery_size - found.candidates).sum(),
+        "removed": (scores.gallery_size - lists.candidates).sum(),
     }
     notes = missing_warnings(known, absent, options.variant)
-    if cut := found.cut:
+    if cut := lists.cut:
         notes.append(
             f"{cut} of {len(known)} queries retrieve all {scores.depth} entries of their list at "
             "some threshold: from there on, rates are bounds ..._at_least and ..._at_most"
         )
     notes += _bound_warnings(variables, scores.depth)
-    notes += cut_warnings(found.positives, scores.depth, "positives")
+    notes += cut_warnings(lists.positives, scores.depth, "positives")
     attrs = about_attrs(Provenance.of(scores), "GOM", notes) | {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -501,9 +505,9 @@ def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None
             'distances = "as-given")'
         )
     for name, word in (("variant", "paper"), ("ties", "stable")):
-        if (found := getattr(options, name)) != word:
+        if (given := getattr(options, name)) != word:
             raise ProtocolError(
-                f"top-K lists do not determine GOM with {Argument(name, found)}; give "
+                f"top-K lists do not determine GOM with {Argument(name, given)}; give "
                 f"{Argument(name, word)}, or a matrix of scores"
             )
 
@@ -638,7 +642,8 @@ class _RetrievedLists:
             MatchCurve(known, np.append(listed, lost), np.append(first, rank), np.ones(total))
             for rank in (nearest + self.others[lost], nearest)
         ]
-        low, high = (rate(curve.counts(max_rank), total) for curve in curves)
+        low = rate(curves[0].counts(max_rank), total)
+        high = rate(curves[1].counts(max_rank), total)
         return {
             "dir": (("threshold", "rank"), rate(least, total), rate(most, total)),
             "cmc": (("rank",), low, high),
@@ -658,10 +663,10 @@ class _RetrievedLists:
     def micro_f1(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of F1 of the entries of all queries together."""
         (u, v), hits, listed = self.beyond, self.sets.hits, self.retrieved
-        found, whole = hits.sum(axis=0), listed.sum(axis=0) + self.positives.sum()
+        matched, whole = hits.sum(axis=0), listed.sum(axis=0) + self.positives.sum()
         more = u.sum(axis=0)
         with np.errstate(invalid="ignore"):
-            return 2 * found / (whole + v.sum(axis=0)), 2 * (found + more) / (whole + more)
+            return 2 * matched / (whole + v.sum(axis=0)), 2 * (matched + more) / (whole + more)
 
     def measures(self, options: GomOptions) -> dict[str, _Measure]:
         """Return the measures of GOM that are means over queries."""
@@ -686,20 +691,20 @@ class _RetrievedLists:
             sides = [
                 {
                     "rp": np.where(self.open & (u > 0), end_rp[:, None], rp),
-                    "vp": found / (listed + wrong - hits + positives),
+                    "vp": matched / (listed + wrong - hits + positives),
                     "rep": np.where(
-                        self.open & (found > 0),
+                        self.open & (matched > 0),
                         np.sqrt(
-                            np.minimum(end_sums / found, 1.0)
-                            * (found / (listed + wrong - hits + positives))
+                            np.minimum(end_sums / matched, 1.0)
+                            * (matched / (listed + wrong - hits + positives))
                         ),
                         rep,
                     ),
-                    "precision": np.where(taken > 0, found / taken, 0.0),
-                    "recall": found / positives,
-                    "f1": 2 * found / (taken + positives),
+                    "precision": np.where(taken > 0, matched / taken, 0.0),
+                    "recall": matched / positives,
+                    "f1": 2 * matched / (taken + positives),
                 }
-                for found, wrong, taken, end_rp, end_sums in (
+                for matched, wrong, taken, end_rp, end_sums in (
                     (hits, v, listed + v, worst_rp, sums),
                     (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
                 )
@@ -708,11 +713,11 @@ class _RetrievedLists:
         absent, budget = ~self.enrolled, options.budget
         something, more = listed > 0, listed + u + v > 0
         names = {"rp": "mrp", "vp": "mvp", "rep": "mrep"}
-        found: dict[str, _Measure] = {
+        matched: dict[str, _Measure] = {
             names.get(name, name): _Measure(some, *(side[name] for side in sides))
             for name in sides[0]
         }
-        return found | {
+        return matched | {
             "mfr": _Measure(
                 absent, np.minimum(listed / budget, 1.0), np.minimum((listed + u + v) / budget, 1.0)
             ),

@@ -221,32 +221,32 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         junk = junk_codes(scores, options.junk_ids)
     else:
         junk = []
-    found = listed_matches(scores, options.removed, junk)
-    valid = found.positives > 0
+    lists = listed_matches(scores, options.removed, junk)
+    valid = lists.positives > 0
     counted = valid | (options.unmatched == "zero")
     queries = int(counted.sum())
 
-    cmc_reach = found.reach(valid & (found.first == 0))
+    cmc_reach = lists.reach(valid & (lists.first == 0))
     last = _rank("max_rank", options.max_rank, cmc_reach, scores.depth)
-    listed, query = np.flatnonzero(found.first), np.flatnonzero(valid)
-    cmc = MatchCurve(counted, listed, found.first[listed], np.ones(len(listed)))
+    listed, query = np.flatnonzero(lists.first), np.flatnonzero(valid)
+    cmc = MatchCurve(counted, listed, lists.first[listed], np.ones(len(listed)))
     counts = cmc.counts(last).astype(np.int64)
 
-    ap_reach = found.reach(valid & (found.listed < found.positives))
+    ap_reach = lists.reach(valid & (lists.listed < lists.positives))
     cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
-    total = np.where(valid, found.positives, 1)
+    total = np.where(valid, lists.positives, 1)
     if options.rank_k_over == "smaller":
         over = np.minimum(total, cut)
     else:
         over = total
-    at_k = found.precisions(cut) / over
-    matches = found.matches()
+    at_k = lists.precisions(cut) / over
+    matches = lists.matches()
     curves = ranked_curves(matches, counted, "stable", last, total)
     unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
 
-    complete = bool((found.listed >= found.positives).all())
-    whole = found.precisions(None) / total
-    sums = found.match_sums()
+    complete = bool((lists.listed >= lists.positives).all())
+    whole = lists.precisions(None) / total
+    sums = lists.match_sums()
     each_query = {name: np.where(far == near, near, np.nan) for name, (far, near) in sums.items()}
     values = {"rank_k_mean_ap": at_k}
     if complete:
@@ -255,9 +255,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     values |= {name: each for name, each in each_query.items() if not np.isnan(each[query]).any()}
     entries = scores.gallery_size
     means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
-    beyond = int((found.positives > scores.depth).sum())
+    beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), Provenance.of(scores)
+    notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
     if skipped:
         what = "count as 0"
         if options.unmatched == "skip":
@@ -291,7 +291,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     }
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
     if options.per_query:
-        ranks = np.where(found.first > 0, found.first, np.nan)
+        ranks = np.where(lists.first > 0, lists.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         for name, each in each_query.items():
@@ -418,8 +418,8 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    found = {codes_of(scores).code(label) for x in junk_ids for label in (x, str(x))}
-    return sorted(found - {-1})
+    codes = {codes_of(scores).code(label) for x in junk_ids for label in (x, str(x))}
+    return sorted(codes - {-1})
 
 
 def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:

@@ -34,9 +34,9 @@ def evaluate(
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()
     options.refuse_unused(card)
-    found: dict[str, xr.Dataset] = {}
+    datasets: dict[str, xr.Dataset] = {}
     if card.reid is not None:
-        found["reid"] = _reid_of_lists(scores, card, options)
+        datasets["reid"] = _reid_of_lists(scores, card, options)
     elif options.interval is not None:
         scores._require_matrix()
     if card.gom is not None:
@@ -44,7 +44,7 @@ def evaluate(
         taus = None
         if tasks == {"gom"}:
             taus = options.thresholds
-        found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
+        datasets["gom"] = lists_gom(scores, card, taus, options.normalize, given)
     if card.open_set is not None:
         if card.open_set.gallery != "all":
             scores._require_matrix()
@@ -52,9 +52,9 @@ def evaluate(
         task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
         own = card.thresholds.requested() if options.thresholds is None else options.thresholds
-        found["open_set"] = open_set(scores, task, own, check_targets(targets))
+        datasets["open_set"] = open_set(scores, task, own, check_targets(targets))
     said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
-    return tree_of({node: ds.assign_attrs(said) for node, ds in found.items()})
+    return tree_of({node: ds.assign_attrs(said) for node, ds in datasets.items()})
 
 
 def open_set(
@@ -69,10 +69,10 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     if options.thresholds is not None:
         refuse_thresholds()
     rules = convention_of(card, max_rank=options.max_rank)
-    found, measures = reid_of_lists(
+    dataset, measures = reid_of_lists(
         scores, rules, max_rank=options.max_rank, per_query=options.per_query
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores._probe_people, TOP_K, limits)
-    return found
+        dataset = query_mean_intervals(dataset, measures, scores._probe_people, TOP_K, limits)
+    return dataset

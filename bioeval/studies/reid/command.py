@@ -84,21 +84,21 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         from bioeval.cli import curve_rows, task_document
         from bioeval.studies.reid.reid import gom
 
-        found = {}
+        results = {}
         others = open_queries or (None,) * len(systems)
         for file, called, other in zip(systems, names, others, strict=True):
             own = run.options
             if other is not None:
                 own = {**own, "open_queries": run.read(other, Path(other).stem, mates=False)}
             scores = run.read(file, called, mates=False)
-            found[called] = run.count(gom, scores, **own)
+            results[called] = run.count(gom, scores, **own)
             known = "mean_ap_at_least"
-            if "mean_ap" in found[called]:
+            if "mean_ap" in results[called]:
                 known = "mean_ap"
-            require_values([found[called][known]], [scores], card_of)
+            require_values([results[called][known]], [scores], card_of)
         rows = [
             {"system": called, **row}
-            for called, ds in found.items()
+            for called, ds in results.items()
             for row in curve_rows(ds, "threshold")
         ]
         csv = {"curves.csv": rows}
@@ -109,10 +109,10 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
                 **task_document(ds),
                 "warnings": warnings_of(ds),
             }
-            for (called, ds), file in zip(found.items(), systems, strict=True)
+            for (called, ds), file in zip(results.items(), systems, strict=True)
         }
         whole = {"bioeval": __version__, "systems": document}
-        run.finish(found, whole, csv, overlaid=True)
+        run.finish(results, whole, csv, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:

@@ -93,14 +93,14 @@ def convention_of(
     ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
     """
     if isinstance(convention, Convention):
-        found = convention
+        base = convention
     else:
-        found = _of_card(convention, sections)
+        base = _of_card(convention, sections)
     flags = {k: options.pop(k, None) for k in _FLAGS}
     given = {k: _checked(k, v) for k, v in options.items() if v is not None}
-    given = {**_of_flags(found, given, flags), **given}
-    changed = tuple(k for k, v in given.items() if v != getattr(found, k))
-    return replace(found, **given, changed=found.changed + changed)
+    given = {**_of_flags(base, given, flags), **given}
+    changed = tuple(k for k, v in given.items() if v != getattr(base, k))
+    return replace(base, **given, changed=base.changed + changed)
 
 
 _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
@@ -149,7 +149,9 @@ def _of_flags(
         if not isinstance(value, (bool, np.bool_, type(None))):
             raise DataError(f"{name} is {value!r}; expected True, False or None")
     meant: dict[str, Any] = {}
-    shot, other, first = (flags[name] for name in _FLAGS)
+    shot = flags["single_gallery_shot"]
+    other = flags["separate_camera_set"]
+    first = flags["first_match_break"]
     if (shot is not None or first is not None) and "cmc" in given:
         raise DataError("cmc and a flag set the same rule; give one of them")
     if other is not None and "removed" in given:

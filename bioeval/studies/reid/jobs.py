@@ -7,7 +7,7 @@ templates of the query's own identity that its camera removes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -134,9 +134,10 @@ class Candidates:
             kept = [~junk & (camera != c) for c in cameras]
         else:
             kept, which = [~junk], np.zeros(len(queries), dtype=np.int64)
-        found = [_runs(keep) for keep in kept]
-        starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
-        first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        runs = [_runs(keep) for keep in kept]
+        starts = np.cumsum([0, *(len(first) for first, _ in runs)]).astype(np.int64)
+        first = np.concatenate([first for first, _ in runs])
+        stop = np.concatenate([stop for _, stop in runs])
         which = which.reshape(-1).astype(np.int64)
         return cls(rule != "none", starts, first, stop, which, np.array(kept))
 
@@ -145,6 +146,35 @@ def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the start and the end of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], keep.view(np.int8), [0]])))
     return edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """A block of distances from row `low` on, in which each failed comparison may be NaN."""
+
+    reader: RowReader
+    low: int
+    values: np.ndarray
+
+    def checked(self) -> RawRows:
+        """Return the block with the policy for failed comparisons applied."""
+        block = self.reader.block(self.low, self.low + len(self.values))
+        return replace(self, values=block.values)
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """The ranks of the matches of a block of rows, from row `low` on, under a rule of removal."""
+
+    rule: str
+    low: int
+    values: np.ndarray
+    mates: Mates
+
+    @property
+    def stop(self) -> int:
+        """The row after the last one."""
+        return self.low + len(self.values)
 
 
 class Lists:
@@ -213,16 +243,8 @@ class Lists:
             reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
         return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
-    def rows(
-        self, reader: RowReader, first: int, last: int
-    ) -> Iterator[tuple[int, np.ndarray, Callable]]:
-        """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
-
-        A block holds until the next one.
-
-        The third of each is a function for checked values: these have the policy for failed
-        comparisons applied; the others hold NaN for each failed comparison.
-        """
+    def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RawRows]:
+        """Yield blocks of the raw distances of rows ``first:last``; each holds until the next."""
         scores = self.scores
         n = scores.shape[1]
         base = scores._base
@@ -233,26 +255,24 @@ class Lists:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
             high = min(low + step, last)
-
-            def checked(low: int = low, high: int = high) -> np.ndarray:
-                return reader.block(low, high).values
-
             if direct:
                 values = given.distances(low, high)
                 reader.look(low, values)
-                yield low, values, checked
             else:
-                yield low, checked(), checked
+                values = reader.block(low, high).values
+            yield RawRows(reader, low, values)
 
-    def rank_checked(
-        self, rule: str, low: int, rows: np.ndarray, checked: Callable
-    ) -> tuple[np.ndarray, Mates]:
-        """Return a block of rows and the ranks of its matches, after a check for failures."""
-        found = self._rank(rule, low, rows)
-        if found.failed.any():
-            rows = checked()
-            found = self._rank(rule, low, rows)
-        return rows, found
+    def ranked(
+        self, rules: Iterable[str], reader: RowReader, first: int, last: int
+    ) -> Iterator[RankedRows]:
+        """Yield the matches of rows ``first:last`` under each rule, block by block."""
+        for block in self.blocks(reader, first, last):
+            for rule in rules:
+                mates = self._rank(rule, block.low, block.values)
+                if mates.failed.any():
+                    block = block.checked()
+                    mates = self._rank(rule, block.low, block.values)
+                yield RankedRows(rule, block.low, block.values, mates)
 
     def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
         """Rank the matches of a block of rows under a rule."""
@@ -298,7 +318,9 @@ def match_lists(mates: Mates) -> MatchLists:
     return MatchLists(
         starts,
         mates.distance[used].astype(np.float64),
-        *(x[used] for x in (mates.closer, mates.tied, mates.before)),
+        closer=mates.closer[used],
+        tied=mates.tied[used],
+        before=mates.before[used],
     )
 
 
@@ -382,27 +404,24 @@ class RetrievalJob(InBlocks):
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         over, own = self.convention.removed, self.convention.ap_removed
-        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        parts: dict[str, list[MatchLists]] = {rule: [] for rule in lists.rules}
         removed, extra, within = [], list[np.ndarray](), []
-        taus, limits = self.thresholds, None
-        reader = self.reader.for_rows(low, high)
-        for first, rows, checked in self.lists.rows(reader, low, high):
-            for rule in self.lists.rules:
-                rows, found = self.lists.rank_checked(rule, first, rows, checked)
-                parts[rule].append(matches_of_rows(self, rule, first, rows, found))
-                if rule == over:
-                    removed.append(found.removed)
-                    extra += self._extra(first, rows, found)
-                if rule == own and taus is not None:
-                    limits = limits or _with_guide(taus, rows.dtype)
-                    counts = np.empty((len(rows), len(taus) + 1), dtype=np.int64)
-                    groups = self.lists.groups(rule, first, rows)
-                    kernel.count_retrieved(*groups, limits, counts)
-                    within.append(counts)
-            if progress is not None:
-                progress(first + len(rows), self.scores.shape[0])
+        last_rule = [*lists.rules][-1]
+        counter = None
+        if self.thresholds is not None:
+            counter = _Retrieved(lists, self.thresholds)
+        for ranked in lists.ranked(lists.rules, reader, low, high):
+            parts[ranked.rule].append(matches_of_rows(self, ranked))
+            if ranked.rule == over:
+                removed.append(ranked.mates.removed)
+                extra += self._extra(ranked)
+            if ranked.rule == own and counter is not None:
+                within.append(counter.count(ranked))
+            if progress is not None and ranked.rule == last_rule:
+                progress(ranked.stop, self.scores.shape[0])
         return {
-            "matches": {rule: _counts_of(found) for rule, found in parts.items()},
+            "matches": {rule: _counts_of(matches) for rule, matches in parts.items()},
             "removed": ConcatenatedRows(tuple(removed)),
             "extra": ConcatenatedRows(tuple(extra)),
             "retrieved": ConcatenatedRows(tuple(within)),
@@ -413,16 +432,16 @@ class RetrievalJob(InBlocks):
         """Count all queries in one sweep."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
-        found = _count_all(self, progress)
-        parts = {rule: _matches_of(counts) for rule, counts in found["matches"].items()}
-        removed = found["removed"].array()
+        counted = _count_all(self, progress)
+        parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
+        removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
-        extra = found["extra"].arrays
+        extra = counted["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
         # How many entries are within each threshold.
         within = None
         if taus is not None:
-            within = np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
+            within = np.cumsum(counted["retrieved"].array(), axis=1)[:, :-1]
         sampled = "exact"
         if self.repeats:
             sampled = f"{self.repeats} draws, seed {self.seed}"
@@ -444,14 +463,15 @@ class RetrievalJob(InBlocks):
             retrieved=within,
         )
 
-    def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
+    def _extra(self, ranked: RankedRows) -> list[np.ndarray]:
         """Return the facts of a block of rows that a CMC over identities needs."""
         if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
             return []
-        given = (*self.lists.groups(self.convention.removed, low, rows), mates)
+        queries, gallery = self.lists.groups(ranked.rule, ranked.low, ranked.values)
+        number = len(ranked.values)
         if self.convention.cmc == "identity-dedup":
-            counts = np.empty((len(rows), 3), dtype=np.int64)
-            kernel.rank_identities(*given, counts)
+            counts = np.empty((number, 3), dtype=np.int64)
+            kernel.rank_identities(queries, gallery, ranked.mates, counts)
             return [counts]
         ties = self.convention.ties
         nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
@@ -464,10 +484,10 @@ class RetrievalJob(InBlocks):
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=np.array(self.scores.probe_ids[low : low + len(rows)]),
+            keys=np.array(self.scores.probe_ids[ranked.low : ranked.stop]),
         )
-        at_rank = np.empty((len(rows), self.convention.max_rank))
-        kernel.single_shots(*given, draws, at_rank)
+        at_rank = np.empty((number, self.convention.max_rank))
+        kernel.single_shots(queries, gallery, ranked.mates, draws, at_rank)
         return [at_rank]
 
 
@@ -504,19 +524,14 @@ class GomJob(InBlocks):
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists, reader = self.lists, self.reader.for_rows(low, high)
-        parts, removed, within, thresholds = [], [], [], None
-        for first, rows, checked in lists.rows(reader, low, high):
-            rows, found = lists.rank_checked(self.rule, first, rows, checked)
-            if thresholds is None:
-                thresholds = _with_guide(self.raw, rows.dtype)
-            counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
-            groups = lists.groups(self.rule, first, rows)
-            kernel.count_retrieved(*groups, thresholds, counts)
-            within.append(counts)
-            removed.append(found.removed)
-            parts.append(matches_of_rows(self, self.rule, first, rows, found))
+        parts, removed, within = [], [], []
+        counter = _Retrieved(lists, self.raw)
+        for ranked in lists.ranked([self.rule], reader, low, high):
+            within.append(counter.count(ranked))
+            removed.append(ranked.mates.removed)
+            parts.append(matches_of_rows(self, ranked))
             if progress is not None:
-                progress(first + len(rows), self.scores.shape[0])
+                progress(ranked.stop, self.scores.shape[0])
         return {
             "matches": _counts_of(parts),
             "removed": ConcatenatedRows(tuple(removed)),
@@ -530,10 +545,10 @@ class GomJob(InBlocks):
             ends = self._scale()
         else:
             ends = (0.0, 1.0)
-        found = self._count(*ends, progress)
+        tally = self._count(*ends, progress)
         if self.appended is None:
-            return found
-        return found.append(self.appended._count(*ends))
+            return tally
+        return tally.append(self.appended._count(*ends))
 
     def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
         """Count all queries of the scores on a scale."""
@@ -565,10 +580,10 @@ class GomJob(InBlocks):
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        found = _count_all(_Extent(self.lists, self.reader), None)["extent"]
+        extent = _count_all(_Extent(self.lists, self.reader), None)["extent"]
         if self.appended is not None:
-            found = found.merge(Extent(*self.appended.ends()))
-        return found.low, found.high
+            extent = extent.merge(Extent(*self.appended.ends()))
+        return extent.low, extent.high
 
     def _scale(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance, or the given ones."""
@@ -593,14 +608,30 @@ class GomJob(InBlocks):
         return least, most
 
 
-def matches_of_rows(
-    job: RetrievalJob | GomJob, rule: str, low: int, rows: np.ndarray, found: Mates
-) -> MatchLists:
+class _Retrieved:
+    """Counts the entries of each query's list between thresholds, as distances."""
+
+    def __init__(self, lists: Lists, thresholds: np.ndarray):
+        self.lists, self.thresholds = lists, thresholds
+        self._guided: kernel.GuidedThresholds | None = None
+
+    def count(self, ranked: RankedRows) -> np.ndarray:
+        """Return the counts of a block of rows, one more than there are thresholds."""
+        rows = ranked.values
+        if self._guided is None:
+            self._guided = _with_guide(self.thresholds, rows.dtype)
+        queries, gallery = self.lists.groups(ranked.rule, ranked.low, rows)
+        counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
+        kernel.count_retrieved(queries, gallery, self._guided, counts)
+        return counts
+
+
+def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchLists:
     """Return the ranks of the matches of a block of rows, at all sites where they share."""
-    if rule not in job.shared:
-        return match_lists(found)
-    lists, part = job.lists, slice(low, low + len(rows))
-    rules = lists.rules[rule]
+    if ranked.rule not in job.shared:
+        return match_lists(ranked.mates)
+    lists, part = job.lists, slice(ranked.low, ranked.stop)
+    rules = lists.rules[ranked.rule]
     candidates = {
         "identity": lists.identity,
         "own": lists.own[part],
@@ -608,17 +639,17 @@ def matches_of_rows(
         "which": rules.which[part],
         "place": np.array(job.scores.gallery_ids)[None],
     }
-    return job.shared[rule].around(low, rows, candidates)
+    return job.shared[ranked.rule].around(ranked.low, ranked.values, candidates)
 
 
 def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
-    for rule, found in _count_all(work, progress)["rules"].items():
-        probe = found["probe"].array()
-        distance = found["distance"].array()
-        place = found["place"].array()
+    for rule, matches in _count_all(work, progress)["rules"].items():
+        probe = matches["probe"].array()
+        distance = matches["distance"].array()
+        place = matches["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
         probes = job.scores.shape[0]
         found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
@@ -642,16 +673,20 @@ class _AllMatches(InBlocks):
             "place": ConcatenatedRows(),
         }
         rules = dict.fromkeys(lists.rules, none)
-        for first, rows, checked in lists.rows(reader, low, high):
-            for rule, before in rules.items():
-                rows, found = lists.rank_checked(rule, first, rows, checked)
-                matches = match_lists(found)
-                column = self.scores.gallery_ids[found.column[places_used(found)]]
-                some = {"probe": first + matches.query, "distance": matches.distance}
-                some["place"] = column
-                rules[rule] = {x: before[x].merge(ConcatenatedRows.of(some[x])) for x in before}
-            if progress is not None:
-                progress(first + len(rows), self.scores.shape[0])
+        last_rule = [*rules][-1]
+        for ranked in lists.ranked(lists.rules, reader, low, high):
+            matches, before = match_lists(ranked.mates), rules[ranked.rule]
+            column = ranked.mates.column[places_used(ranked.mates)]
+            block = {
+                "probe": ranked.low + matches.query,
+                "distance": matches.distance,
+                "place": self.scores.gallery_ids[column],
+            }
+            rules[ranked.rule] = {
+                name: rows.merge(ConcatenatedRows.of(block[name])) for name, rows in before.items()
+            }
+            if progress is not None and ranked.rule == last_rule:
+                progress(ranked.stop, self.scores.shape[0])
         return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
@@ -665,11 +700,11 @@ class _Extent(InBlocks):
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Find the extent of the distances of queries ``low:high``."""
-        found, reader = Extent(), self.reader.for_rows(low, high)
-        for first, rows, _ in self.lists.rows(reader, low, high):
-            itself = self.lists.self_column[first : first + len(rows)]
-            found = found.merge(Extent.of(rows, np.maximum(itself, 0), itself + 1))
-        return {"extent": found, "watch": self.watched(reader, low, high)}
+        extent, reader = Extent(), self.reader.for_rows(low, high)
+        for block in self.lists.blocks(reader, low, high):
+            itself = self.lists.self_column[block.low : block.low + len(block.values)]
+            extent = extent.merge(Extent.of(block.values, np.maximum(itself, 0), itself + 1))
+        return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
 def _count_all(
@@ -679,18 +714,18 @@ def _count_all(
     chosen = engine()
     with threads_for(work.scores):
         if chosen is None:
-            found = work.part(0, work.scores.shape[0], progress)
+            counts = work.part(0, work.scores.shape[0], progress)
         else:
-            found = chosen.count(work, progress)
-    work.include_watched(found["watch"])
-    return found
+            counts = chosen.count(work, progress)
+    work.include_watched(counts["watch"])
+    return counts
 
 
 def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
     """Return matches as arrays to be joined with those of other queries."""
-    found = MatchLists.joined(parts)
-    values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
-    return {name: ConcatenatedRows.of(x) for name, x in {"counts": found.counts, **values}.items()}
+    lists = MatchLists.joined(parts)
+    values = {x.name: getattr(lists, x.name) for x in fields(lists) if x.name != "starts"}
+    return {name: ConcatenatedRows.of(x) for name, x in {"counts": lists.counts, **values}.items()}
 
 
 def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:

@@ -241,8 +241,8 @@ class RetrievedSets:
         shape = self.retrieved.shape
         inside = self._within < shape[1]
         flat = self.matches.query[inside] * shape[1] + self._within[inside]
-        found = np.bincount(flat, weights[inside], minlength=shape[0] * shape[1])
-        return found.reshape(shape).cumsum(axis=1)
+        added = np.bincount(flat, weights[inside], minlength=shape[0] * shape[1])
+        return added.reshape(shape).cumsum(axis=1)
 
     @cached_property
     def hits(self) -> np.ndarray:
@@ -254,14 +254,14 @@ class RetrievedSets:
 
         Precision is 0 where nothing is retrieved. A query without a match has 0.
         """
-        hits, found = self.hits, self.matches.counts > 0
+        hits, matched = self.hits, self.matches.counts > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             values = {
                 "precision": np.where(self.retrieved > 0, hits / self.retrieved, 0.0),
                 "recall": hits / self.positives,
                 "f1": 2 * hits / (self.retrieved + self.positives),
             }
-        query = np.flatnonzero(found)
+        query = np.flatnonzero(matched)
         return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
 
     def micro_f1(self) -> np.ndarray:

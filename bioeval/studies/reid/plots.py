@@ -251,11 +251,11 @@ class RankedListsDisplay(Display):
 
     @staticmethod
     def _measures(one: xr.Dataset) -> list[str]:
-        found = float(one["average_precision"])
-        if np.isnan(found):
+        precision = float(one["average_precision"])
+        if np.isnan(precision):
             return ["-", *(f"FR {float(x):.2f}" for x in one["fr"].values)]
         at = zip(*(one[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
-        return [f"AP {found:.2f}", *(f"RP {a:.2f} VP {b:.2f} ReP {c:.2f}" for a, b, c in at)]
+        return [f"AP {precision:.2f}", *(f"RP {a:.2f} VP {b:.2f} ReP {c:.2f}" for a, b, c in at)]
 
     def plot(
         self,

@@ -47,7 +47,7 @@ def ranked_lists(
             "scores.select(probes=[0, 1, 2])"
         )
     given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
-    found = gom(scores, thresholds=thresholds, **given)
+    at_thresholds = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
     rows = BlockReader(apply_convention(scores, convention)).given
     values = rows.distances(0, m).astype(np.float64)
@@ -61,12 +61,14 @@ def ranked_lists(
         "match": (both, np.where(listed, own.astype(np.int64), -1)),
         "entry_score": (both, np.where(listed, score, np.nan)),
         "average_precision": (("probe",), whole["rp"].values[:, 0]),
-        **{x: (("probe", "threshold"), found[x].values) for x in ("rp", "vp", "rep", "fr")},
+        **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
     }
     coordinates = {
         "probe": np.arange(m),
         "rank": np.arange(1, min(n, PLACES) + 1),
-        "threshold": found["threshold"].values,
+        "threshold": at_thresholds["threshold"].values,
     }
-    attrs = {k: found.attrs[k] for k in ("system", "kind", "convention", "budget", "warnings")}
+    attrs = {
+        k: at_thresholds.attrs[k] for k in ("system", "kind", "convention", "budget", "warnings")
+    }
     return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})

@@ -544,8 +544,8 @@ def _scale(normalize: Any) -> bool | tuple[float, float]:
     """Return whether distances are normalised, or the distances that become 0 and 1."""
     if isinstance(normalize, (bool, np.bool_)):
         return bool(normalize)
-    found = numbers_or_nothing(normalize).tolist()
-    low, high = found if len(found) == 2 else (np.nan, np.nan)
+    numbers = numbers_or_nothing(normalize).tolist()
+    low, high = numbers if len(numbers) == 2 else (np.nan, np.nan)
     if not (low < high and np.isfinite(high - low)):
         raise DataError(
             f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "

@@ -103,8 +103,8 @@ class ReidOptions:
 def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
     ties = options.ties
-    found = tally.matches.counts > 0
-    total, valid = len(found), int(found.sum())
+    matched = tally.matches.counts > 0
+    total, valid = len(matched), int(matched.sum())
     if options.unmatched == "zero":
         queries = total
     else:
@@ -138,7 +138,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         first = np.full(total, np.nan)
         query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
-        first[found] = sums[found]
+        first[matched] = sums[matched]
         each_query = {
             **{
                 x.of_query[0]: measures.means[x.name].each
@@ -410,7 +410,7 @@ class GomOptions:
 def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
     max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
-    found, absent = matches.counts > 0, ~tally.enrolled
+    matched, absent = matches.counts > 0, ~tally.enrolled
     measures = _over_distances(tally, options)
     cmc = measures.cmc
     means = {name: measure.mean for name, measure in measures.means.items()}
@@ -419,7 +419,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     flat = within[kept] * max_rank + cmc.rank[kept] - 1
     identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
     identified = identified.cumsum(axis=0).cumsum(axis=1)
-    valid = int(found.sum())
+    valid = int(matched.sum())
     single = {name: means.pop(name) for name in GOM_MEANS}
     means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
     variables: dict[str, Any] = {
@@ -430,15 +430,15 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
         "open_queries": absent.sum(),
-        "skipped": (~found & ~absent).sum(),
+        "skipped": (~matched & ~absent).sum(),
         "removed": tally.removed_entries.sum(),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
     if options.per_query:
         for name in ("rp", "vp", "rep", "fr"):
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
-        coordinates["probe"] = np.arange(len(found))
-    attrs = about_attrs(tally.about, "GOM", missing_warnings(found, absent, options.variant))
+        coordinates["probe"] = np.arange(len(matched))
+    attrs = about_attrs(tally.about, "GOM", missing_warnings(matched, absent, options.variant))
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -490,9 +490,9 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
 def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
     """Return these means at increasing distances."""
     matches, ties = tally.matches, options.ties
-    found, absent = matches.counts > 0, ~tally.enrolled
+    matched, absent = matches.counts > 0, ~tally.enrolled
     capped = options.variant == "reference"
-    counted = found | capped
+    counted = matched | capped
     sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
     rp, vp = _per_threshold(sets, ties, capped=capped)
     something = tally.retrieved > 0
@@ -501,24 +501,24 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         return QueryMean(counted, np.flatnonzero(has), values[has])
 
     means = {
-        "mrp": over(counted, found, rp),
-        "mvp": over(counted, found, vp),
-        "mrep": over(counted, found, np.sqrt(rp * vp)),
+        "mrp": over(counted, matched, rp),
+        "mvp": over(counted, matched, vp),
+        "mrep": over(counted, matched, np.sqrt(rp * vp)),
         **sets.measures(counted),
         "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
         "far": over(absent, absent, something),
-        "ttr": over(found, found, something),
-        "ttr_identity": over(found, found, _own_within(tally)),
+        "ttr": over(matched, matched, something),
+        "ttr_identity": over(matched, matched, _own_within(tally)),
         "ftr": over(absent, absent, something),
     }
-    query, entries = np.flatnonzero(found), tally.about.gallery_templates
+    query, entries = np.flatnonzero(matched), tally.about.gallery_templates
     for x in GOM_MEANS.values():
         if x.of_match:
             each = match_sum(matches, ties, x.name)
         else:
             each = average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
-    return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
+    return QueryMeasures(MatchCurve(matched, *first_places(matches, ties)), means)
 
 
 def gom_from_curves(
@@ -637,21 +637,21 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
     if length is not None:
         expected = f"{length} numbers, one per threshold"
     try:
-        found = np.asarray(values)
+        curve = np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
-    right = found.dtype.kind in "iuf" and found.ndim == 1
-    if not right or found.size != (length or max(1, found.size)):
+    right = curve.dtype.kind in "iuf" and curve.ndim == 1
+    if not right or curve.size != (length or max(1, curve.size)):
         raise DataError(
-            f"{name} has shape {found.shape} and dtype {found.dtype}; expected {expected}"
+            f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
         )
-    wrong = (found < 0) | (found > 1)
+    wrong = (curve < 0) | (curve > 1)
     if wrong.any():
         i = int(np.argmax(wrong))
         raise DataError(
-            f"{name}[{i}] = {found[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+            f"{name}[{i}] = {curve[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
         )
-    return found.astype(np.float64)
+    return curve.astype(np.float64)
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
@@ -663,7 +663,7 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
     mrep, mfr = means["mrep"], means["mfr"]
     ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
     bounded = bool(np.isfinite(tau).all())
-    found = {
+    scalars = {
         "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
         "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
         "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
@@ -671,20 +671,11 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
         "max_mrep": mrep.max() if ranked else nan,
     }
     if "mvp" in means:
-        if ranked:
-            found["max_mvp"] = means["mvp"].max()
-        else:
-            found["max_mvp"] = nan
+        scalars["max_mvp"] = means["mvp"].max() if ranked else nan
     if "f1" in means:
-        if ranked:
-            found["max_f1"] = means["f1"].max()
-        else:
-            found["max_f1"] = nan
-        if ranked:
-            found["tau_f1"] = tau[int(np.argmax(means["f1"]))]
-        else:
-            found["tau_f1"] = nan
-    return found
+        scalars["max_f1"] = means["f1"].max() if ranked else nan
+        scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
+    return scalars
 
 
 def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
@@ -706,9 +697,9 @@ def _own_within(tally: GomTally) -> np.ndarray:
     """Return, for each query and threshold, whether a match is within it."""
     matches = tally.matches
     nearest = np.full(len(matches.counts), np.inf)
-    found = matches.counts > 0
-    nearest[found] = matches.distance[matches.starts[:-1][found]]
-    return found[:, None] & (nearest[:, None] <= tally.thresholds[None])
+    matched = matches.counts > 0
+    nearest[matched] = matches.distance[matches.starts[:-1][matched]]
+    return matched[:, None] & (nearest[:, None] <= tally.thresholds[None])
 
 
 def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:

@@ -104,7 +104,7 @@ class SharedMates:
         starts = lists.starts[low : low + len(rows) + 1]
         part = slice(int(starts[0]), int(starts[-1]))
         distance = lists.distance[part]
-        found = [np.zeros(len(distance), dtype=np.int64) for _ in range(3)]
+        counts = [np.zeros(len(distance), dtype=np.int64) for _ in range(3)]
         bound, starts = lists.bounds(self.site)[part], starts - starts[0]
         count_around(
             rows,
@@ -112,9 +112,9 @@ class SharedMates:
             starts,
             distance,
             bound,
-            *found,
+            *counts,
         )
-        return MatchLists(starts, distance, *found)
+        return MatchLists(starts, distance, *counts)
 
 
 class NearestMatesJob:
@@ -141,8 +141,8 @@ class NearestMatesJob:
             place = column[:0]
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
-        found = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
-        self.found.append(found)
+        mates = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
+        self.found.append(mates)
 
     def fresh(self) -> Self:
         """Return the same job before it has found anything."""
@@ -152,9 +152,9 @@ class NearestMatesJob:
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        found = self.result()
-        arrays = {name: getattr(found, name) for name in ("distance", "site", "place")}
-        arrays["number"] = np.diff(found.starts)
+        lists = self.result()
+        arrays = {name: getattr(lists, name) for name in ("distance", "site", "place")}
+        arrays["number"] = np.diff(lists.starts)
         return {name: ConcatenatedRows.of(array) for name, array in arrays.items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ class SharedRanksJob:
             block = block.fused(self.ranked.fusion)
         groups = np.arange(len(block.starts) - 1, dtype=np.int64)
         n = block.values.shape[1]
-        found = shared.around(
+        mates = shared.around(
             low,
             block.values,
             {
@@ -203,11 +203,11 @@ class SharedRanksJob:
                 "place": self.scores.gallery_ids[block.columns],
             },
         )
-        facts, probe = self.joint.facts, low + found.query
+        facts, probe = self.joint.facts, low + mates.query
         facts.mate[low : low + len(block.values)] = np.nan
-        facts.mate[probe] = found.distance
-        facts.closer[probe], facts.tied[probe] = found.closer, found.tied
-        facts.tied_before[probe] = found.before
+        facts.mate[probe] = mates.distance
+        facts.closer[probe], facts.tied[probe] = mates.closer, mates.tied
+        facts.tied_before[probe] = mates.before
 
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""

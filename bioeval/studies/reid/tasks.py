@@ -52,8 +52,8 @@ def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOption
     if tasks <= {"reid", "gom"}:
         own = options.thresholds
     given = {"max_rank": options.max_rank}
-    search, found = plan_gom(scores, card, own, options.normalize, given)
-    return TaskPlan(search, {k: v for k, v in asdict(found).items() if k != "per_query"})
+    search, gom_options = plan_gom(scores, card, own, options.normalize, given)
+    return TaskPlan(search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"})
 
 
 def compared(scores: Scores, card: Protocol) -> Scores:

@@ -54,11 +54,11 @@ def command(data: str, **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.zoo.zoo import zoo
 
-        found = run.count(zoo, run.read(), **run.options)
-        subjects = rows_over(found, "subject")
+        dataset = run.count(zoo, run.read(), **run.options)
+        subjects = rows_over(dataset, "subject")
         animals = {
             row.pop("animal"): {name.removeprefix("animal_"): x for name, x in row.items()}
-            for row in rows_over(found, "animal")
+            for row in rows_over(dataset, "animal")
         }
-        document = {**attributes(found, data), "animals": animals, "subjects": subjects}
-        run.finish(found, document, {"subjects.csv": subjects})
+        document = {**attributes(dataset, data), "animals": animals, "subjects": subjects}
+        run.finish(dataset, document, {"subjects.csv": subjects})

@@ -64,9 +64,9 @@ class Halves:
         subjects = 1 + max(int(side.max(initial=-1)) for side in sides)
         units = _units(scores)
         span = 1 + max(int(unit.max(initial=0)) for unit in units)
-        found = [side * span + unit for side, unit in zip(sides, units, strict=True)]
+        coded = [side * span + unit for side, unit in zip(sides, units, strict=True)]
         shared = np.zeros(subjects, dtype=bool)
-        shared[np.intersect1d(*found) // span] = True
+        shared[np.intersect1d(*coded) // span] = True
         # A set of units is a subject's on both sides, or on one of them.
         of_set = [2 * sides[0] + ~shared[sides[0]], 2 * sides[1]]
         keys = np.concatenate([a * span + b for a, b in zip(of_set, units, strict=True)])
@@ -233,23 +233,23 @@ class SubjectWork(InBlocks):
         """Count rows ``low:high``."""
         reader = self.reader.for_rows(low, high)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.rows(reader, low, high, None)
-        return found | {"watch": self.watched(reader, low, high)}
+            counts = self.rows(reader, low, high, None)
+        return counts | {"watch": self.watched(reader, low, high)}
 
     def rows(
         self, reader: BlockReader, low: int, high: int, progress: Progress | None
     ) -> dict[str, Any]:
         """Count the rows of a reader, chunk by chunk."""
-        found: dict[str, Any] = {}
+        counts: dict[str, Any] = {}
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
-            if found:
-                found = merged(found, chunk)
+            if counts:
+                counts = merged(counts, chunk)
             else:
-                found = chunk
+                counts = chunk
             reporter(progress)(last, self.scores.shape[0])
-        return found
+        return counts
 
     def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of one chunk."""
@@ -307,8 +307,9 @@ class SubjectWork(InBlocks):
     def _lambs(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the gallery templates against probes of one half."""
         place = np.arange(len(self.column))
-        total, finite = (x[self.column_half, place] for x in sums.by_table())
-        return self._halved(total, finite, self.column, self.column_half)
+        total, finite = sums.by_table()
+        chosen = self.column_half, place
+        return self._halved(total[chosen], finite[chosen], self.column, self.column_half)
 
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
@@ -321,8 +322,8 @@ class SubjectWork(InBlocks):
     def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], of_second: np.ndarray) -> HalfMeans:
         size = np.bincount(of_second, minlength=len(self.names))
         with np.errstate(divide="ignore"):
-            first, second = (total / finite for total, finite in sums)
-        return HalfMeans(first, second, size)
+            means = [total / finite for total, finite in sums]
+        return HalfMeans(means[0], means[1], size)
 
 
 class _Impostors:
@@ -409,8 +410,7 @@ class _Sums:
         They are added in this order, whatever the order of the templates.
         """
         order = np.argsort(self._genuine[0])
-        value, row, position = (x[order] for x in self._genuine)
-        return value, row, position
+        return tuple(x[order] for x in self._genuine)
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
@@ -457,9 +457,9 @@ def _require_finite(tally: SubjectTally) -> SubjectTally:
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
     """Return the sums by subject, in the dtype of the values, added in order."""
-    found = np.zeros(people, dtype=values.dtype)
-    np.add.at(found, who, values)
-    return found
+    sums = np.zeros(people, dtype=values.dtype)
+    np.add.at(sums, who, values)
+    return sums
 
 
 def _joined(each: BySubject, who: np.ndarray, people: int) -> BySubject:

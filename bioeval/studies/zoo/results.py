@@ -23,7 +23,7 @@ def _zoo() -> dict[str, Name]:
         "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
         "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
     }
-    found = {
+    names = {
         "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
         "genuine_mean": Name(f"mean finite score of the {own}", "score"),
         "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
@@ -39,7 +39,7 @@ def _zoo() -> dict[str, Name]:
         "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
     }
     for role, attempts in roles.items():
-        found |= {
+        names |= {
             f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
             f"impostor_attempts_{role}": Name(attempts, "attempts"),
             f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
@@ -49,7 +49,7 @@ def _zoo() -> dict[str, Name]:
                 f"Gini coefficient over subjects of false accepts, of {attempts}"
             ),
         }
-    found |= {
+    names |= {
         "animal_of_subject": Name("animal of the subject, or none"),
         "animal_count": Name("subjects that are of the kind", "subjects"),
         "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
@@ -65,14 +65,14 @@ def _zoo() -> dict[str, Name]:
         "wolf": "scores of their probes against others",
         "lamb": "scores of others' probes against them",
     }.items():
-        found[f"{animal}_correlation"] = Name(
+        names[f"{animal}_correlation"] = Name(
             f"rank correlation over subjects of mean {scores} in two halves without a template in "
             "common"
         )
-        found[f"{animal}_p"] = Name(
+        names[f"{animal}_p"] = Name(
             f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"
         )
-    return found
+    return names
 
 
 ZOO = _zoo()
@@ -214,8 +214,8 @@ def _animals(genuine: np.ndarray, impostor: np.ndarray, quantile: Quantile) -> V
     of_subject = np.full(len(genuine), NO_ANIMAL, dtype=f"<U{max(map(len, ANIMALS))}")
     count = np.zeros(len(ANIMALS), dtype=np.int64)
     for i, (animal, (by_genuine, by_impostor)) in enumerate(ANIMALS.items()):
-        found = np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])
-        of_subject[found], count[i] = animal, len(found)
+        members = np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])
+        of_subject[members], count[i] = animal, len(members)
     chance = hypergeom(total, h, h)
     nan = np.full(len(ANIMALS), np.nan)
     return {

@@ -270,15 +270,15 @@ def _tests(
     tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[str]]:
     """Return the tests of existence as variables, and warnings of those that are undefined."""
-    found: Variables = {}
+    variables: Variables = {}
     warnings = []
     layout = 1
     if tally.about.layout == "all-against-all":
         layout = 0
     for key, (animal, halves) in enumerate(tally.halves.items(), 1):
         test = halves_test(*halves, permutations, Stream(seed, key))
-        found[f"{animal}_correlation"] = (), test.correlation
-        found[f"{animal}_p"] = (), test.p_value
+        variables[f"{animal}_correlation"] = (), test.correlation
+        variables[f"{animal}_p"] = (), test.p_value
         if test.subjects < LEAST_SUBJECTS:
             warnings.append(
                 f"{animal}_p is not defined (NaN): {test.subjects} subjects have two halves, each "
@@ -287,8 +287,8 @@ def _tests(
             )
         elif math.isnan(test.correlation):
             warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
-    found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
-    return found, warnings
+    variables["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
+    return variables, warnings
 
 
 # Subjects that are named for each kind of error, and for each animal.
