@@ -346,14 +346,14 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
         return row[~scores.genuine & (row <= limit)]
 
     def near(blocks: Iterable[Block]) -> Any:
-        found = SecondPass([(-np.inf, limit)])
+        second = SecondPass([(-np.inf, limit)])
         for _, impostors in attempts.job.attempts(blocks):
             for block in impostors:
-                found.add(*block)
-        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *found.kept)))
+                second.add(*block)
+        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
-    found: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
-    return found
+    near_scores: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
+    return near_scores
 
 
 class SearchShares(AttainableThresholds):

@@ -329,8 +329,8 @@ def cross_evaluate(
         else:
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
-        found, about = evaluate_fitted(system, options, progress)
-    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
+        folds, about = evaluate_fitted(system, options, progress)
+    made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit
     note_subjects_in_both([made], system.plan, system, splitter)
     _note_seen(made, options, estimator)
@@ -368,12 +368,12 @@ def evaluate_tasks(
     reader.note_failure_codes()
     unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
-    for options, found in zip(tasks, evaluated, strict=True):
+    for options, folds in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
         if options.assurance is not None:
-            _assure(sides, plan, found, options)
+            _assure(sides, plan, folds, options)
         if options.attacks is not None:
-            add_attacks(found, plan, sides, options)
+            add_attacks(folds, plan, sides, options)
         if resampling is not None:
             at = [lambda fold: (fold.defined, fold.threshold)]
             if options.assurance is not None:
@@ -381,14 +381,14 @@ def evaluate_tasks(
             for threshold_of in at:
                 resampled.append(PooledRates(scores.subjects.tolist(), resampling))
                 with threads_for(scores):
-                    for place, fold in found.items():
+                    for place, fold in folds.items():
                         part = sides.views(plan.split(*place))[1]
                         defined, own = threshold_of(fold)  # each part is judged at its own
                         if defined and part is not None:
                             how = options.templates, options.fusion
                             resampled[-1].add(attempts_by_subject(part, *how), own)
         made = fold_dataset(
-            found, plan.shape, reader.about, options, splitter, confidence, resampled
+            folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
         if unknown:
             made.attrs["sizes_are_of"] = "pairs"
@@ -430,15 +430,15 @@ def note_subjects_in_both(
     if isinstance(splitter, Experiment):
         unit = "repeats"
     folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
-    found = (
+    overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
         f"(in {folds}): the rates are not those of new people"
     )
-    said = f"{found}. Divide by subject, as SubjectKFold does"
+    said = f"{overlap}. Divide by subject, as SubjectKFold does"
     for dataset in made:
         before = str(dataset.attrs["warnings"])
         if isinstance(splitter, Experiment):
-            said = f"{found}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
+            said = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
     if not isinstance(splitter, Parameters):
         warnings.warn(said, BioevalWarning, stacklevel=2)
@@ -524,14 +524,14 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
 def _assure(
     sides: SplitSides | PairSides,
     plan: SplitPlan,
-    found: Mapping[tuple[int, int], Fold],
+    folds: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
 ) -> None:
     """Find the assured threshold of each fold."""
     assert options.assurance is not None
-    parts = {place: sides.views(plan.split(*place)) for place in found}
+    parts = {place: sides.views(plan.split(*place)) for place in folds}
     made = assured_folds(parts, options.assurance, options.templates, options.fusion)
-    for place, fold in found.items():
+    for place, fold in folds.items():
         fold.assured = made[place]
 
 
@@ -678,7 +678,7 @@ def evaluate_folds(
             uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
         )
         require_people(scores, uncertainty.interval)
-    found = evaluate_tasks(
+    datasets = evaluate_tasks(
         scores,
         splitter_of(card, scores),
         list(nodes.values()),
@@ -686,6 +686,6 @@ def evaluate_folds(
         resampling,
         progress,
     )
-    for dataset in found:
+    for dataset in datasets:
         dataset.attrs["protocol"] = card.name
-    return dict(zip(nodes, found, strict=True))
+    return dict(zip(nodes, datasets, strict=True))

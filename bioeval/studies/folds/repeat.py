@@ -217,7 +217,7 @@ def repeat(
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = None
     if enrols and scores.exclude:
@@ -234,13 +234,13 @@ def repeat(
         if left is not None:
             left.add(place, view)
         for name, values in curves.of(view, attempts, done - 1).items():
-            if name not in found:
+            if name not in arrays:
                 dtype = np.int64 if values.dtype.kind == "i" else np.float64
-                found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
-            found[name][place] = values
+                arrays[name] = np.zeros((*shape, *values.shape), dtype=dtype)
+            arrays[name][place] = values
         if progress is not None:
             reporter(progress)(done, total)
-    made = _dataset(found, curves, scores, splitter, band, confidence)
+    made = _dataset(arrays, curves, scores, splitter, band, confidence)
     if left is None:
         return made
     return left.added_to(made, REPEATED)
@@ -328,21 +328,21 @@ class _Curves:
         part, most = FoldSide(view, counted=counted), self.max_rank
         whole = self.ties != "expected"
         role = part.role(self.part)
-        found = part.searched(replace(self.part, impostors=role), self.ties)
-        counts = {"attempts": found.genuine, "skipped": found.skipped}
+        searched = part.searched(replace(self.part, impostors=role), self.ties)
+        counts = {"attempts": searched.genuine, "skipped": searched.skipped}
         if task == "closed_set":
-            ranked = found.ranked(most, whole=whole)
-            points = {"recognition_rate": rate(ranked, found.genuine)[0]}
+            ranked = searched.ranked(most, whole=whole)
+            points = {"recognition_rate": rate(ranked, searched.genuine)[0]}
             return _arrays({"cms_count": ranked, **counts, **points})
         self.roles.add(role)
-        points_of, grid = found.open_set(), to_internal(self.grid, self.kind)
+        points_of, grid = searched.open_set(), to_internal(self.grid, self.kind)
         curves = {
             "di": points_of.detected_at(grid, most, whole=whole),
             "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
         }
         if larger_is_closer(self.kind):
             curves = {name: values[::-1] for name, values in curves.items()}
-        totals = {"genuine_attempts": found.genuine, "impostor_attempts": len(found.other)}
+        totals = {"genuine_attempts": searched.genuine, "impostor_attempts": len(searched.other)}
         points = {
             "eer": points_of.equal_error().eer,
             "dir_at_far": points_of.at_far(self.part.targets, most)[0],
@@ -401,7 +401,7 @@ class _Curves:
 
 
 def _dataset(
-    found: dict[str, np.ndarray],
+    arrays: dict[str, np.ndarray],
     curves: _Curves,
     scores: Scores,
     splitter: Any,
@@ -409,24 +409,24 @@ def _dataset(
     confidence: float,
 ) -> xr.Dataset:
     each, part = ("repeat", "fold"), curves.part
-    points = {x.name: found.pop(x.name) for x in POINTS_OF[part.task] if x.name in found}
-    if "attempts" in found:
-        found["genuine_attempts"] = found.pop("attempts")
-    genuine = _or_nan(found["genuine_attempts"])
+    points = {x.name: arrays.pop(x.name) for x in POINTS_OF[part.task] if x.name in arrays}
+    if "attempts" in arrays:
+        arrays["genuine_attempts"] = arrays.pop("attempts")
+    genuine = _or_nan(arrays["genuine_attempts"])
     rates: dict[str, np.ndarray] = {}
-    if "cms_count" in found:
-        rates["cms"] = found["cms_count"] / genuine
+    if "cms_count" in arrays:
+        rates["cms"] = arrays["cms_count"] / genuine
     else:
-        impostor = _or_nan(found["impostor_attempts"])
-        rates["far"] = found["fa"] / impostor
-        if "ga" in found:
-            given = {x: found[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
-            given |= {"ga": found["ga"], "fr": given["genuine_attempts"] - found["ga"]}
-            given |= {"fa": found["fa"], "gr": given["impostor_attempts"] - found["fa"]}
+        impostor = _or_nan(arrays["impostor_attempts"])
+        rates["far"] = arrays["fa"] / impostor
+        if "ga" in arrays:
+            given = {x: arrays[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
+            given |= {"ga": arrays["ga"], "fr": given["genuine_attempts"] - arrays["ga"]}
+            given |= {"fa": arrays["fa"], "gr": given["impostor_attempts"] - arrays["fa"]}
             rates["grr"] = 1 - rates["far"]
             rates |= rates_of(RATES_OF["repeats"], given | rates)
         else:
-            rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
+            rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     over_points = {name: dims_of_point(name) for name in points}
@@ -437,9 +437,9 @@ def _dataset(
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, found_of[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
-    for name, values in found.items():
+    for name, values in arrays.items():
         variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
-    shape = found["genuine_attempts"].shape
+    shape = arrays["genuine_attempts"].shape
     coordinates: dict[str, np.ndarray]
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if part.task != "closed_set":
@@ -477,8 +477,8 @@ def _dataset(
     return build(variables, REPEATED, coordinates, attrs)
 
 
-def _arrays(found: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value) for name, value in found.items()}
+def _arrays(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value) for name, value in values.items()}
 
 
 def _or_nan(attempts: np.ndarray) -> np.ndarray:

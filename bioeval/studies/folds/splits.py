@@ -147,12 +147,12 @@ class SplitPlan:
     """
 
     def __init__(
-        self, found: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
+        self, splits: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
     ):
         self.n, self.by_parts = n, by_parts
         self._tests: list[np.ndarray] = []
         self._others: list[Split | None] = []
-        for split in found:
+        for split in splits:
             self._tests.append(split.test)
             trained = np.zeros(n, dtype=bool)
             trained[split.train] = True

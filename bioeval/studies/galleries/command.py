@@ -74,16 +74,16 @@ def gallery_size_command(data: str, **options: Any) -> None:
         from bioeval.studies.galleries.gallery_size import gallery_size
 
         scores = run.read()
-        found = run.count(gallery_size, scores, **run.options)
-        require_values([found["cms"]], [scores])
-        document = {"file": data, **_size_document(found)}
+        dataset = run.count(gallery_size, scores, **run.options)
+        require_values([dataset["cms"]], [scores])
+        document = {"file": data, **_size_document(dataset)}
         csv = _curve_files(
-            found,
+            dataset,
             "gallery_size",
             "gallery_size",
             {"cms": "rank", "far": "threshold", "frr": "threshold"},
         )
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
@@ -160,15 +160,15 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         from bioeval.studies.galleries.gallery_templates import gallery_templates
 
         scores = run.read()
-        found = run.count(gallery_templates, scores, **run.options)
-        require_values([found["frr"], found["far"]], [scores])
-        document = {"file": data, **_templates_document(found)}
+        dataset = run.count(gallery_templates, scores, **run.options)
+        require_values([dataset["frr"], dataset["far"]], [scores])
+        document = {"file": data, **_templates_document(dataset)}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
         csv: dict[str, Any] = {
-            "gallery_templates.csv": rows_over(found, "gallery_templates"),
-            **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
+            "gallery_templates.csv": rows_over(dataset, "gallery_templates"),
+            **_curve_files(dataset, "gallery_templates", "templates", {"cms": "rank", **over}),
         }
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:

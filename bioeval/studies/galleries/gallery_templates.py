@@ -402,7 +402,7 @@ def _verification(
     parts: Sequence[_Part], grid: np.ndarray, targets: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the variables of verification; thresholds are distances."""
-    found: dict[str, list[Any]] = {}
+    rates: dict[str, list[Any]] = {}
     for claims, s in _of_each(parts):
         genuine, impostor = claims.numbers
         fr, fa = claims.errors(s, grid)
@@ -423,8 +423,8 @@ def _verification(
                 spread = (none, none)
             one |= dict(zip(("frr_se", "far_se"), spread, strict=True))
         for name, value in one.items():
-            found.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            rates.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in rates.items()}
 
 
 def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str, np.ndarray]:
@@ -448,18 +448,18 @@ def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str,
 
 def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
     """Return the variables of open-set and closed-set identification."""
-    found: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
+    rates: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
     tally: GalleryTally | None = None
     for tally in (job.result() for part in parts for job in part.galleries):
         role = role_of(tally.about.layout, impostors, not tally.non_targets)
         accepted, others = expected_accepts(tally, role)
         identified = rate(expected_ranks(tally), tally.genuine)
-        found["open_set_far"].append(rate(accepted, others))
-        found["dir"].append(identified[:-1])
-        found["cms"].append(identified[-1])
+        rates["open_set_far"].append(rate(accepted, others))
+        rates["dir"].append(identified[:-1])
+        rates["cms"].append(identified[-1])
     assert tally is not None  # there is a number of templates
     searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
-    return {**{name: np.array(values) for name, values in found.items()}, **searches}
+    return {**{name: np.array(values) for name, values in rates.items()}, **searches}
 
 
 def _remarks(
@@ -562,10 +562,10 @@ def drawn_verification(
     }
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
     names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
-    found = build(variables, names, coordinates, attrs)
+    dataset = build(variables, names, coordinates, attrs)
     if larger_is_closer(kind):
-        return found.isel(threshold=slice(None, None, -1))
-    return found
+        return dataset.isel(threshold=slice(None, None, -1))
+    return dataset
 
 
 def blocks(found: Found) -> Iterator[Block]:

@@ -56,8 +56,8 @@ class EveryChoice:
     def _of(self, n: int) -> np.ndarray:
         """Return the choices among `n` templates, each an increasing row."""
         if n not in self._choices:
-            found = itertools.combinations(range(n), min(self.size, n))
-            self._choices[n] = np.array(list(found), dtype=np.int64)
+            subsets = itertools.combinations(range(n), min(self.size, n))
+            self._choices[n] = np.array(list(subsets), dtype=np.int64)
         return self._choices[n]
 
     def blocks(self, block: Block) -> Iterator[Block]:
@@ -326,13 +326,13 @@ class ExpectedClaims:
         """Return the expected false rejects at each of some distances."""
         values, sums = _stepped(self._own.value, self._own.chance[:, s])
         left = sums.taken_from(self.numbers[0]).values()[:, 0]
-        found = np.append(float(self.numbers[0]), left)
-        return found[np.searchsorted(values, at, side="right")]
+        counts = np.append(float(self.numbers[0]), left)
+        return counts[np.searchsorted(values, at, side="right")]
 
     def spread(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standard errors of FRR and FAR over the drawn galleries."""
         at = np.searchsorted(self.thresholds, thresholds)
-        found = []
+        spreads = []
         for k, attempts in ((1, self.numbers[0]), (0, self.numbers[1])):
             each = self.by_draw[k].cumsum(axis=1)[:, at] / (attempts or np.nan)
             many = self.draws > 1
@@ -340,8 +340,8 @@ class ExpectedClaims:
                 sd = each.std(axis=0, ddof=1)
             else:
                 sd = np.full(len(at), np.nan)
-            found.append(sd / math.sqrt(self.draws))
-        return found[0], found[1]
+            spreads.append(sd / math.sqrt(self.draws))
+        return spreads[0], spreads[1]
 
     # -- operating points
 
@@ -402,9 +402,9 @@ class ExpectedClaims:
                 before = sums[k - 1 : k]
             else:
                 before = FixedSums.zeros(1, 1)
-            found = np.append(before.values(), more.merge(before).values())
+            sums_up_to = np.append(before.values(), more.merge(before).values())
             points.append(every)
-            fa.append(found[np.searchsorted(values, every, side="right")])
+            fa.append(sums_up_to[np.searchsorted(values, every, side="right")])
         at, accepted = np.concatenate(points), np.concatenate(fa)
         order = np.argsort(at)
         at, accepted = at[order], np.minimum(accepted[order], impostor)

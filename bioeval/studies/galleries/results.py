@@ -197,9 +197,9 @@ def sampled_dataset(
         variables[f"{key}_sd"] = (old.dims, spread, Name(f"between galleries, {says}").attrs())
         about = Name(f"standard error over galleries, {says}").attrs()
         variables[f"{key}_se"] = (old.dims, spread / np.sqrt(repeats), about)
-    for key, found in curves.items():
+    for key, curve in curves.items():
         about = Name(f"of each drawn gallery, {first[key].attrs['long_name']}").attrs()
-        variables[f"{key}_by_gallery"] = (("repeat", *first[key].dims), np.stack(found), about)
+        variables[f"{key}_by_gallery"] = (("repeat", *first[key].dims), np.stack(curve), about)
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
@@ -222,8 +222,8 @@ def closed_set_expected(
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
-    found = counts.dataset(tally.about, options, note)
-    return with_fewer_mates(found, tally.fewer_mates, tally.genuine, tally.size)
+    dataset = counts.dataset(tally.about, options, note)
+    return with_fewer_mates(dataset, tally.fewer_mates, tally.genuine, tally.size)
 
 
 def open_set_expected(
@@ -236,8 +236,8 @@ def open_set_expected(
     """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
     about = tally.about
     role = role_of(about.layout, impostors, not tally.non_targets)
-    found = expected_ranks(tally)
-    identified, every = found[:-1], found[-1]
+    expected = expected_ranks(tally)
+    identified, every = expected[:-1], expected[-1]
     within = tally.within
     accepted, impostor = expected_accepts(tally, role)
     counts = OpenSetCounts(
@@ -286,14 +286,14 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     """Add the number of genuine attempts with fewer templates than are drawn."""
     if size < 2:
         return dataset
-    found = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
+    dataset = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
     if fewer:
         note = (
             f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
             "templates of their subject; the gallery holds all of these"
         )
-        found.attrs["warnings"] = "\n".join(filter(None, [found.attrs["warnings"], note]))
-    return found
+        dataset.attrs["warnings"] = "\n".join(filter(None, [dataset.attrs["warnings"], note]))
+    return dataset
 
 
 def expected_ranks(tally: GalleryTally) -> np.ndarray:

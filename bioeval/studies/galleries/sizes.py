@@ -76,16 +76,18 @@ class BetaBinomial:
             a, b = _shape(point)
             values, by_a, by_b = logs(chosen, ways, a, b)
             w = shares[chosen]
-            found, slope_a, slope_b = float(w @ values), float(w @ by_a), float(w @ by_b)
+            likelihood = float(w @ values)
+            slope_a = float(w @ by_a)
+            slope_b = float(w @ by_b)
             if rest > 0.0:
                 values, by_a, by_b = logs(below, ways_below, a, b)
                 chances = np.exp(values)
                 over = max(1.0 - float(chances.sum()), 1e-12)
-                found += rest * float(np.log(over))
+                likelihood += rest * float(np.log(over))
                 slope_a -= rest * float(chances @ by_a) / over
                 slope_b -= rest * float(chances @ by_b) / over
             tilt = a * b / (a + b)
-            return -found, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
+            return -likelihood, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
 
         return cls(
             *_shape(_lowest(negative_log_likelihood, np.array([np.log(mean / (1.0 - mean)), 0.0])))
@@ -206,11 +208,11 @@ class SizeJob:
         self.ranks.add(block)
         fused = block.fused(self.fusion)
         tables = self.counter.by_row(fused.values, fused.mate_start, fused.mate_stop)
-        found = np.cumsum(tables[:, :-1], axis=1)
-        rows = slice(block.low, block.low + len(found))
+        counts = np.cumsum(tables[:, :-1], axis=1)
+        rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
-        kernel.add_counts(found, np.where(usable, kind, -1), self.candidates)
+        kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
 
     def result(self) -> SizeTally:
         """Return the tally."""
@@ -248,11 +250,11 @@ class Sizes:
         The gallery's `size` includes the probe's own subject; the shape is (t + 1, k).
         """
         if size <= self.subjects:
-            found = np.empty((len(self.closer), self.ranks))
-            kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, found)
+            identified = np.empty((len(self.closer), self.ranks))
+            kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, identified)
         else:
-            found = self._beyond(self.closer, self.closer_model, self.subjects, size)
-        return np.minimum(found.cumsum(axis=0).cumsum(axis=1), self.genuine)
+            identified = self._beyond(self.closer, self.closer_model, self.subjects, size)
+        return np.minimum(identified.cumsum(axis=0).cumsum(axis=1), self.genuine)
 
     def _beyond(
         self, closer: np.ndarray, model: BetaBinomial | None, known: int, size: int
@@ -343,12 +345,12 @@ class Sizes:
             limit = min(known + 1, CENSORED)
             marked = np.empty((len(table), limit))
             kernel.drawn_marked(population, known, table, limit, marked)
-            for t, found in enumerate(marked):
-                missing = max(0.0, table[t].sum() - found.sum())
+            for t, counts in enumerate(marked):
+                missing = max(0.0, table[t].sum() - counts.sum())
                 if limit <= known:
-                    weights = np.append(found, missing)
+                    weights = np.append(counts, missing)
                 else:
-                    weights = found
+                    weights = counts
                 model = _fit(weights, known)
                 none = 1.0
                 if table[t, 1:].any():
@@ -357,7 +359,7 @@ class Sizes:
                     none = model.none_closer(known, population - known)
                 elif not table[t, 0]:
                     none = 0.0
-                error[t] += table[t, 0] - found[0] * none
+                error[t] += table[t, 0] - counts[0] * none
         with np.errstate(invalid="ignore"):
             return error / (self.impostors or np.nan)
 

@@ -91,8 +91,8 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         "disjoint_pairs": ((), np.minimum(np.minimum(probes, enrolled), everyone // 2)),
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
-    found, labels = point_scalars(points, kind, independent)
-    shown = {k: v for k, v in found.items() if k not in COSTS}
+    at_points, labels = point_scalars(points, kind, independent)
+    shown = {k: v for k, v in at_points.items() if k not in COSTS}
     return Scalars(variables | shown, labels)
 
 
@@ -120,13 +120,13 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
 def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -> Scalars:
     """Return the scalars of closed set, of candidate lists of one length; CMS is at `ranks`."""
     shown = shown_ranks(ranks, range(1, longest + 1))
-    mated, found = counts.of("mated"), counts.ranked
+    mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
     places = [[1, *ranks].index(rank) for rank in shown]
     variables: Variables = {
-        "cms": (("rank",), found[:, places] / attempts[:, None]),
-        "cms_count": (("rank",), found[:, places]),
-        "recognition_rate": ((), found[:, 0] / attempts),
+        "cms": (("rank",), ranked[:, places] / attempts[:, None]),
+        "cms_count": (("rank",), ranked[:, places]),
+        "recognition_rate": ((), ranked[:, 0] / attempts),
         "attempts": ((), mated),
         "skipped": ((), counts.probes - mated),
         "tied": ((), counts.of("closed_tied")),
@@ -156,7 +156,7 @@ def summaries_tree(
     A number that a partition lacks is NaN, and its variable then float64.
     """
     nodes = dict.fromkeys(node for part in parts for node in part.nodes)
-    found: dict[str, xr.Dataset] = {}
+    datasets: dict[str, xr.Dataset] = {}
     for node in nodes:
         there = [(part.partitions, part.nodes[node]) for part in parts if node in part.nodes]
         labels: dict[str, np.ndarray] = {}
@@ -176,8 +176,10 @@ def summaries_tree(
             variables["cost_prior"] = ("cost",), labels["cost"]
         coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        found[node] = _in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
-    return tree_of(found)
+        datasets[node] = _in_columns(
+            build(variables, names_of(node), coordinates, {**task, **attrs})
+        )
+    return tree_of(datasets)
 
 
 def _joined(
@@ -203,12 +205,12 @@ def _joined(
     whole = complete == np.prod(shape)
     dtype = np.result_type(*(values for _, values in pieces)) if whole else np.float64
     if whole:
-        found = np.zeros(shape, dtype)
+        joined = np.zeros(shape, dtype)
     else:
-        found = np.full(shape, np.nan)
+        joined = np.full(shape, np.nan)
     for at, values in pieces:
-        found[at] = values
-    return found
+        joined[at] = values
+    return joined
 
 
 def partition_attrs(
@@ -304,7 +306,7 @@ def _by_layout(
     scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
 ) -> dict[bool, list[int]]:
     """Return the partitions that are all-against-all, and those that are not."""
-    found: dict[bool, list[int]] = {}
+    by_layout: dict[bool, list[int]] = {}
     whole = np.array_equal(scores.probe_ids, scores.gallery_ids)
     inside = np.zeros(max(scores.probe_ids.max(), scores.gallery_ids.max()) + 1, dtype=bool)
     for k in places:
@@ -313,8 +315,8 @@ def _by_layout(
         inside[enrolled] = True
         square = (whole and rows is columns) or bool(inside[scores.probe_ids[rows]].all())
         inside[enrolled] = False
-        found.setdefault(square, []).append(k)
-    return found
+        by_layout.setdefault(square, []).append(k)
+    return by_layout
 
 
 def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | None:
@@ -411,7 +413,7 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
     labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
     if "cost" in dataset.dims:
         labels["cost"] = dataset["cost_prior"].values.tolist()
-    found = {}
+    columns = {}
     for name, x in dataset.data_vars.items():
         for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
             at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
@@ -422,8 +424,8 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
             else:
                 attrs |= {}
-            found["_".join([str(name), *words])] = xr.Variable(
+            columns["_".join([str(name), *words])] = xr.Variable(
                 ("partition",), x.values[:, *place], attrs, fastpath=True
             )
     coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(found, coords, {**dataset.attrs, "schema": SCHEMA})
+    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": SCHEMA})

@@ -153,7 +153,7 @@ def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
         return _checked(scores, given)
     except BioevalError as error:
         try:
-            found = _checked(scores, given, turned=True)
+            turned = _checked(scores, given, turned=True)
         except BioevalError:
             raise error from None
     text = (
@@ -161,18 +161,18 @@ def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
         'first", without which such pairs will be refused two minor versions from now'
     )
     warnings.warn(text, FutureWarning, stacklevel=4)
-    return found
+    return turned
 
 
 def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list[IndexSet]:
     """Return the rows and the columns of each partition; pairs may be `turned`, gallery first."""
-    found = []
+    sets = []
     for place, one in enumerate(given):
         try:
-            found.append(places_of(scores, one, turned))
+            sets.append(places_of(scores, one, turned))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
-    return found
+    return sets
 
 
 def _given(scores: Scores, partitions: Any) -> list[Any]:

@@ -528,8 +528,8 @@ def _assured_on_new(
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in _ASSURED_ON_NEW}
+    dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
+    rates: Variables = {f"new_{x}": ((), dataset[x].item()) for x in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 
 
@@ -649,22 +649,22 @@ def _by_people(scores: Scores) -> bool:
 
 def _needed(counts: _Counts, rule: Rule) -> Variables:
     """Return the people that a target needs, and of a FAR their pairs, with those missing."""
-    found: Variables = {}
+    needed: Variables = {}
     if not _limited_by_people(counts, rule):
-        return found
+        return needed
     there = int(_that_count(counts, rule.name))
     pairs = rule.name == "far" and counts.shares is None
     for least in (RULE_OF_3, RULE_OF_30):
         wanted = least.attempts_for(rule.values[0])
         if counts.subjects:
             if pairs:
-                found[f"subjects_for_{least}"] = people_with_pairs(wanted)
+                needed[f"subjects_for_{least}"] = people_with_pairs(wanted)
             else:
-                found[f"subjects_for_{least}"] = wanted
+                needed[f"subjects_for_{least}"] = wanted
         if rule.name == "far":
-            found[f"impostors_for_{least}"] = wanted
-            found[f"more_for_{least}"] = max(0, wanted - there)
-    return found
+            needed[f"impostors_for_{least}"] = wanted
+            needed[f"more_for_{least}"] = max(0, wanted - there)
+    return needed
 
 
 def _subjects(scores: Scores) -> int:
@@ -681,14 +681,16 @@ def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    found = f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    measured = (
+        f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    )
     if not target:
-        return f"{found}; the target was 0."
+        return f"{measured}; the target was 0."
     times = far / target
     within = ""
     if low <= target:
         within = ", but its interval contains the target"
-    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
+    return f"{measured}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
 
 
 def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
@@ -822,21 +824,21 @@ class Searches:
 
     def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
-        found = {}
+        folds = {}
         for place in plan.places:
             split = plan.split(*place)
             parts = self.part(split.train), self.part(split.test)
             train, test = (part.attempts() for part in parts)
             judged = Judged.of_listed(train, test, self.options.distance_rule)
             made = Fold.of_judged(judged, *split.sizes(self.person))
-            found[place] = made.with_searches(*parts, self.options.ranks)
-        return found
+            folds[place] = made.with_searches(*parts, self.options.ranks)
+        return folds
 
     def by_subject(
         self, threshold: float, interval: IntervalOptions
     ) -> dict[str, tuple[float, float, float]]:
         """Return FAR and FRR at a threshold, with limits by resampling the people who search."""
-        found = {}
+        ends = {}
         missed = ~((self.ranks == 1) & (self.mate <= threshold))
         for rate, probes, errors in (
             ("far", self.unmated, self.other <= threshold),
@@ -849,5 +851,5 @@ class Searches:
             means = SubjectMeans(attempts, weight_columns(len(attempts), interval), interval)
             own = np.bincount(person.reshape(-1), errors.astype(np.float64))
             low, high = means.limits(own[None], cumulative=False)
-            found[rate] = float(errors.mean()), float(low[0]), float(high[0])
-        return found
+            ends[rate] = float(errors.mean()), float(low[0]), float(high[0])
+        return ends
