@@ -186,11 +186,13 @@ def fold_dataset(
     splitter: Any,
     confidence: float,
     resampled: Sequence[PooledRates] = (),
+    *,
+    bound: str = BOUND,
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
     Intervals are those of `resampled` where it is given: at the thresholds of the rule, and at
-    the assured ones.
+    the assured ones. `bound` says where else there is one, if the spread over folds is 0.
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
@@ -274,7 +276,7 @@ def fold_dataset(
     if isinstance(splitter, Experiment):
         unit = "repeat"
     warnings = [
-        *_warnings(ratios, there, options, unit),
+        *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
@@ -489,11 +491,17 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _warnings(
-    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str
+    ratios: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    options: FoldOptions,
+    unit: str,
+    bound: str,
 ) -> list[str]:
+    """Return warnings of rates that are not defined in each fold, or without a spread."""
     said = []
     number = int(there.sum())
-    closed = options.task != "verification"
+    if options.task != "verification":
+        bound = ""
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
@@ -511,7 +519,7 @@ def _warnings(
             value = int(np.nanmax(values[there]))
             said.append(
                 f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
-                "there is no interval" + ("" if closed else BOUND)
+                f"there is no interval{bound}"
             )
     if number == 1:
         said.append(f"there is one {unit} only: no interval and no standard deviation")

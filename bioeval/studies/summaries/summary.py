@@ -72,9 +72,12 @@ def summary(
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
+    """Return the scalars of one system, and warn where its kind is doubtful."""
     by_task, ranks = scalars_of(scores, protocol, options)
-    for node in [x for x in by_task if x.startswith("verification")]:
-        known = {"subjects": ((), 0), **by_task[node].variables}
+    for node, scalars in by_task.items():
+        if not node.startswith("verification"):
+            continue
+        known = {"subjects": ((), 0), **scalars.variables}
         genuine = known["genuine_attempts"][1]
         subjects = known["subjects"][1]
         eer = known["eer"][1]
