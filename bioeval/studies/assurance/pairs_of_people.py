@@ -191,9 +191,9 @@ class PairShares(AttainableThresholds):
         known = self._partners > 0
         n = int(known.sum())
         self.reason, self.exact, self.fixed_gallery = "", False, False
-        probing, enrolled = (
-            np.isin(np.arange(self.people), side) & known for side in attempts.sides
-        )
+        probe_people, gallery_people = attempts.sides
+        probing = np.isin(np.arange(self.people), probe_people) & known
+        enrolled = np.isin(np.arange(self.people), gallery_people) & known
         self.sides = [np.flatnonzero(known)]
         self.independent = n // 2
         if are_pairs(scores):

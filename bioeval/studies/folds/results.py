@@ -102,13 +102,13 @@ RATES, ASSURED = ("far", "frr"), "assured_"
 class AssuredFold:
     """The assured threshold of a fold, and the counts of both parts there."""
 
-    found: Assured
+    promise: Assured
     counts: Mapping[str, int]
 
     @property
     def defined(self) -> bool:
         """Whether a threshold was promised."""
-        return not self.found.reason
+        return not self.promise.reason
 
 
 PARTS = ("", "train_")
@@ -306,9 +306,9 @@ def assured_variables(
 ) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return assured thresholds and their counts, their rates, and those of all folds together."""
     over = ("repeat", "fold")
-    reasons = [fold.found.reason for fold in assured]
-    at = spread([fold.found.threshold for fold in assured], np.nan)
-    limit = spread([fold.found.high for fold in assured], np.nan)
+    reasons = [fold.promise.reason for fold in assured]
+    at = spread([fold.promise.threshold for fold in assured], np.nan)
+    limit = spread([fold.promise.high for fold in assured], np.nan)
     counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
     variables: Variables = {
         "assured_threshold": (over, to_user(at, kind)),
@@ -617,7 +617,7 @@ def span(counts: list[int]) -> str:
 
 def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
     """Return a warning of the folds in which nothing can be promised, with the first reason."""
-    reasons = [fold.found.reason for fold in folds if fold.found.reason]
+    reasons = [fold.promise.reason for fold in folds if fold.promise.reason]
     if not reasons:
         return []
     rates = "the means at assured thresholds are over the others"

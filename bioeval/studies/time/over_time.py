@@ -200,10 +200,7 @@ def _searches(
     assert tally is not None
     mated, weights = identified(tally, attempts.threshold, ranks, ties)
     searches = by_bin(codes[mated], count)
-    hits = {
-        name: np.stack([by_bin(codes[mated], count, w) for w in each], axis=1)
-        for name, each in weights.items()
-    }
+    hits = {name: _hits_by_bin(codes[mated], count, each) for name, each in weights.items()}
     others = tally.impostor_probes(tally.impostor_role("auto"))
     accepted = is_accepted(tally.other[others], attempts.threshold)
     non_mated = by_bin(codes[others], count)
@@ -220,6 +217,11 @@ def _searches(
             non_mated_searches=non_mated,
         ),
     }
+
+
+def _hits_by_bin(codes: np.ndarray, count: int, by_rank: np.ndarray) -> np.ndarray:
+    """Return the sums in each bin, shape (bins, ranks)."""
+    return np.stack([by_bin(codes, count, weights) for weights in by_rank], axis=1)
 
 
 def identified(
@@ -403,9 +405,7 @@ def over_time(
     rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
-    unit = None
-    if stated:
-        unit = rank_unit
+    unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
     attempts = attempts_over_time(reader, time.codes, len(time), counting, progress)
     times = view._enrolment_times
@@ -414,8 +414,9 @@ def over_time(
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
-        which = attempts.threshold, time.codes, len(time)
-        of_queries, rules = reid_over_time(view, reid, budget, *which, progress)
+        of_queries, rules = reid_over_time(
+            view, reid, budget, attempts.threshold, time.codes, len(time), progress
+        )
         said |= rules
     ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
@@ -427,14 +428,16 @@ def over_time(
     person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     accepted = is_accepted(attempts.values, attempts.threshold)[None]
-    own = time.codes[attempts.row], person[attempts.row]
-    low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
+    low, high = _limits_by_bin(
+        1 - accepted, time.codes[attempts.row], person[attempts.row], len(time), weights, limits
+    )
     ends: dict[str, tuple[np.ndarray, np.ndarray]] = {"frr": (low[:, 0], high[:, 0])}
     if attempts.ranks is not None:
         mated, hits = identified(attempts.ranks, attempts.threshold, stated, ties)
-        of = time.codes[mated], person[mated]
-        for name, each in hits.items():
-            ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
+        for name, by_rank in hits.items():
+            ends[name] = _limits_by_bin(
+                by_rank, time.codes[mated], person[mated], len(time), weights, limits
+            )
     here = limits.for_this_gallery
     return with_intervals(ds, ends, OVER_TIME, here, here.few_people(len(weights)))
 
@@ -525,7 +528,10 @@ def ageing(
         raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
     total, age = len(age), age[known]
     attempts = replace(
-        attempts, **{name: getattr(attempts, name)[known] for name in ("values", "row", "column")}
+        attempts,
+        values=attempts.values[known],
+        row=attempts.row[known],
+        column=attempts.column[known],
     )
     person = np.unique(codes_of(view).probe[attempts.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
@@ -535,10 +541,7 @@ def ageing(
     ds = ageing_dataset(attempts, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    if given["seen_at"].dtype.kind == "M":
-        said["age_unit"] = "days"
-    else:
-        said["age_unit"] = "as given"
+    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
     rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
@@ -678,14 +681,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     starts = [next(iter(row.values())) for row in rows(ds)]
     dates = any(isinstance(x, str) for x in starts)
     table = {"from": starts if dates else in_one_precision(starts, 6)}
-    if ageing:
-        counts = {}
-    else:
-        counts = {"probes": "probes", "gallery_subjects": "enrolled"}
+    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
     for name, head in {**counts, "genuine_attempts": "genuine"}.items():
-        digits = ",.1f"
-        if ds[name].dtype.kind == "i":
-            digits = ","
+        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
         table[head] = [number(x, digits) for x in ds[name].values.tolist()]
     for name in ("mean", "sd") if ageing else ():
         table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
@@ -709,9 +707,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
         people = counted(int(ds["subjects"]), "subjects")
         yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
         for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
-            value = float(ds[f"{name}{''}"])
-            low = float(ds[f"{name}{'_low'}"])
-            high = float(ds[f"{name}{'_high'}"])
+            value = float(ds[name])
+            low = float(ds[f"{name}_low"])
+            high = float(ds[f"{name}_high"])
             yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
     else:
         yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
@@ -723,11 +721,10 @@ def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
     """Return a column of a rate, and of its interval where it has one."""
     columns = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
     if f"{name}_low" in ds:
-        ends = (100 * ds[f"{name}_{side}"].values for side in ("low", "high"))
-        columns[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = [
-            "n/a" if low != low else f"[{low:.1f}, {high:.1f}]"
-            for low, high in zip(*ends, strict=True)
-        ]
+        cells = columns[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = []
+        lows, highs = 100 * ds[f"{name}_low"].values, 100 * ds[f"{name}_high"].values
+        for low, high in zip(lows, highs, strict=True):
+            cells.append("n/a" if low != low else f"[{low:.1f}, {high:.1f}]")
     return columns
 
 

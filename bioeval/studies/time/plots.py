@@ -67,9 +67,15 @@ class _Panels(OneResultDisplay):
         """Draw the value of each bin over its width, with a band from low to high."""
         given = {"color": colour_of(hue), "linewidth": 1.6, **style}
         if band is not None:
-            low, high = (np.append(x, x[-1:]) for x in band)
+            low, high = band
             ax.fill_between(
-                self.edges, low, high, step="post", color=given["color"], alpha=0.16, linewidth=0
+                self.edges,
+                np.append(low, low[-1:]),
+                np.append(high, high[-1:]),
+                step="post",
+                color=given["color"],
+                alpha=0.16,
+                linewidth=0,
             )
         ax.stairs(np.asarray(values), self.edges, baseline=None, **given)
         middle = (self.edges[1:] + self.edges[:-1]) / 2
