@@ -55,8 +55,8 @@ class FoldsDisplay(OneResultDisplay):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.far = dataset[f"{self._fold}{'far'}"].values.ravel()
-        self.frr = dataset[f"{self._fold}{'frr'}"].values.ravel()
+        self.far = dataset[f"{self._fold}far"].values.ravel()
+        self.frr = dataset[f"{self._fold}frr"].values.ravel()
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
@@ -103,8 +103,8 @@ class FoldsDisplay(OneResultDisplay):
         bars: list[Any] = []
         for rate in ("far", "frr"):
             middle = v[value.format(rate)]
-            low = v.get(f"{limits.format(rate)}_{'low'}", np.nan)
-            high = v.get(f"{limits.format(rate)}_{'high'}", np.nan)
+            low = v.get(f"{limits.format(rate)}_low", np.nan)
+            high = v.get(f"{limits.format(rate)}_high", np.nan)
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
         given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}

@@ -452,8 +452,8 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
         yield Sentence("minus true, the largest over ranks and over thresholds):")
         for i, size in enumerate(ds["validation_size"].values.tolist()):
-            cms = percent(float(ds[f"validation_{'cms'}_error"][i]), "+.2f", " pp")
-            far = percent(float(ds[f"validation_{'far'}_error"][i]), "+.2f", " pp")
+            cms = percent(float(ds["validation_cms_error"][i]), "+.2f", " pp")
+            far = percent(float(ds["validation_far_error"][i]), "+.2f", " pp")
             yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
     yield Warnings(found)
 

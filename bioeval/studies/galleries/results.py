@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +78,8 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     >>> mean_over_galleries(results).dir_at_far.values
     array([[1.]])
     """
-    if not isinstance(results, Mapping) or not all(
-        isinstance(x, xr.Dataset) for x in results.values()
-    ):
+    named = isinstance(results, Mapping)
+    if not named or not all(isinstance(x, xr.Dataset) for x in results.values()):
         raise DataError(f"results is {type(results).__name__}; expected results by name, a mapping")
     if len(results) < 2:
         raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
@@ -88,9 +88,10 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if len(tasks) > 1:
         raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
     first = every[0]
-    shared = [name for name in (*_MEANS, *_SUMS) if all(name in dataset for dataset in every)]
+    in_all = set.intersection(*(set(dataset.variables) for dataset in every))
+    shared = [name for name in (*_MEANS, *_SUMS) if name in in_all]
     coordinates: dict[str, Any] = {}
-    for dim in dict.fromkeys(str(dim) for name in shared for dim in first[name].dims):
+    for dim in map(str, dict.fromkeys(itertools.chain(*(first[name].dims for name in shared)))):
         length = None
         if dim == "rank":
             length = min(dataset.sizes[dim] for dataset in every)

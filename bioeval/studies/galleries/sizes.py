@@ -299,20 +299,16 @@ class Sizes:
         model = self._far_models[kind][t]
         if model is None:
             all_within = self.tally.candidates[kind, t, 0] == 0
-            if all_within:
-                return 0.0
-            return np.nan
+            return 0.0 if all_within else np.nan
         return model.none_closer(self.population[kind], extra)
 
     @cached_property
     def _far_models(self) -> dict[int, list[BetaBinomial | None]]:
-        return {
-            kind: [
-                _fit(counts.astype(np.float64), self.population[kind])
-                for counts in self.tally.candidates[kind]
-            ]
-            for kind in self.kinds
-        }
+        models: dict[int, list[BetaBinomial | None]] = {}
+        for kind in self.kinds:
+            tables = self.tally.candidates[kind].astype(np.float64)
+            models[kind] = [_fit(counts, self.population[kind]) for counts in tables]
+        return models
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of CMS and FAR predicted from random galleries of `known` subjects.
@@ -324,10 +320,9 @@ class Sizes:
         everyone = self.closer.sum(axis=0, keepdims=True)
         kernel.drawn_marked(self.subjects - 1, known - 1, everyone, limit, marked)
         missing = max(0.0, self.genuine - float(marked.sum()))
+        weights = marked[0]
         if limit < known:
-            weights = np.append(marked[0], missing)
-        else:
-            weights = marked[0]
+            weights = np.append(weights, missing)
         model = _fit(weights, known - 1)
         predicted = self._beyond(marked, model, known, self.subjects)[0].cumsum()
         exact = self.identified(self.subjects)[-1]
@@ -336,6 +331,7 @@ class Sizes:
         return cms, self._validated_far(known)
 
     def _validated_far(self, known: int) -> np.ndarray:
+        """Return the errors of FAR alone, at each threshold."""
         error = np.zeros(len(self.tally.thresholds))
         for kind in self.kinds:
             table = self.tally.candidates[kind].astype(np.float64)
@@ -346,11 +342,9 @@ class Sizes:
             marked = np.empty((len(table), limit))
             kernel.drawn_marked(population, known, table, limit, marked)
             for t, counts in enumerate(marked):
-                missing = max(0.0, table[t].sum() - counts.sum())
+                weights = counts
                 if limit <= known:
-                    weights = np.append(counts, missing)
-                else:
-                    weights = counts
+                    weights = np.append(counts, max(0.0, table[t].sum() - counts.sum()))
                 model = _fit(weights, known)
                 none = 1.0
                 if table[t, 1:].any():

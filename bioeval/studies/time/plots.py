@@ -143,8 +143,8 @@ class OverTimeDisplay(_Panels):
         last.set_ylim(bottom=0)
         self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
         probes = counted(int(ds["probes"].sum()), "probes")
-        genuine = int(ds[f"{'genuine'}_attempts"].sum())
-        impostor = int(ds[f"{'impostor'}_attempts"].sum())
+        genuine = int(ds["genuine_attempts"].sum())
+        impostor = int(ds["impostor_attempts"].sum())
         lines = [
             f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
             self._threshold(),
@@ -201,9 +201,9 @@ class AgeingDisplay(_Panels):
             unit = " (days)"
         self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
-        low = float(ds[f"slope_{'low'}"])
-        high = float(ds[f"slope_{'high'}"])
-        within = float(ds[f"slope_{'within'}"])
+        low = float(ds["slope_low"])
+        high = float(ds["slope_high"])
+        within = float(ds["slope_within"])
         lines = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
