@@ -362,6 +362,7 @@ def _refusal(
 
 
 def _remarks(scores: Scores, assured: Assured) -> list[str]:
+    """Return warnings of an assured threshold."""
     said = []
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         said.append(

@@ -326,10 +326,9 @@ class _Entries:
 
         An entry is there once, in increasing order, however the rows were read.
         """
-        kept = self._kept or [tuple(np.empty(0, dtype=np.int64) for _ in range(4))]
-        low, high, layer, count = (
-            np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True)
-        )
+        kept = self._kept or [(np.empty(0),) * 4]
+        joined = [np.concatenate(parts).astype(np.int64) for parts in zip(*kept, strict=True)]
+        low, high, layer, count = joined
         key, n = (layer * self.people + low) * self.people + high, self.people
         key, place = np.unique(key, return_inverse=True)
         total = np.zeros(len(key), dtype=np.int64)

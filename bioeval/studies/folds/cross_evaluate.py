@@ -541,6 +541,7 @@ def _assure(
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
+    """Return the scores, refusing what comes with features alone."""
     if not isinstance(data, Scores):
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="

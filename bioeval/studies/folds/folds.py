@@ -387,6 +387,7 @@ def fold_of(train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: Fo
 def _verified(
     train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
 ) -> Fold:
+    """Evaluate verification of one fold, with its drawn claims and seen subjects."""
     judged = judge_parts(train, test, options)
     made = Fold.of_judged(judged, *sizes)
     for prefix, part in (("", test), ("train_", train)):
@@ -415,6 +416,7 @@ def _verified(
 def _identified(
     train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
 ) -> Fold:
+    """Evaluate identification of one fold."""
     trained, tested = train.searched(options), test.searched(options)
     if options.task == "closed_set":
         counts = {
@@ -624,6 +626,7 @@ class TransformedScores:
             return self._fold(split, options)
 
     def _fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split by a clone of the estimator, fitted in it."""
         from sklearn.base import clone
 
         sides = self.sides[0]

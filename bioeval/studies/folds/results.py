@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -178,6 +178,30 @@ class Fold:
         return self
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where the values of folds are in arrays over ``repeat, fold``."""
+
+    shape: tuple[int, int]
+    at: tuple[np.ndarray, ...]
+
+    def spread(self, values: Sequence, fill: Any = 0) -> np.ndarray:
+        """Return an array with the value of each fold at its place."""
+        array = np.asarray(values)
+        spread = np.full((*self.shape, *array.shape[1:]), fill, dtype=array.dtype)
+        spread[self.at] = array
+        return spread
+
+    def spread_each(
+        self, of_folds: Sequence[Mapping[str, Any]], fill: Any = 0
+    ) -> dict[str, np.ndarray]:
+        """Return such an array of every value that the folds have."""
+        arrays = {}
+        for name in of_folds[0]:
+            arrays[name] = self.spread([values[name] for values in of_folds], fill)
+        return arrays
+
+
 def fold_dataset(
     fold_of: Mapping[tuple[int, int], Fold],
     shape: tuple[int, int],
@@ -196,18 +220,9 @@ def fold_dataset(
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
-    folds, at = list(fold_of.values()), tuple(np.array(list(fold_of)).T)
-
-    def spread(values: Sequence, fill: Any = 0) -> np.ndarray:
-        """Return an array with the value of each fold at its place."""
-        array = np.asarray(values)
-        out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
-        out[at] = array
-        return out
-
-    def spread_each(of_folds: Sequence[Mapping[str, Any]], fill: Any = 0) -> dict[str, np.ndarray]:
-        return {key: spread([values[key] for values in of_folds], fill) for key in of_folds[0]}
-
+    folds = list(fold_of.values())
+    places = _Places(shape, tuple(np.array(list(fold_of)).T))
+    spread, spread_each = places.spread, places.spread_each
     there = spread([True] * len(folds))
     defined = spread([fold.defined for fold in folds])
     counts = spread_each([fold.counts for fold in folds])
@@ -229,9 +244,10 @@ def fold_dataset(
     points = spread_each([fold.points for fold in folds], np.nan)
     assured = [fold.assured for fold in folds if fold.assured is not None]
     if assured:
-        own, rates, both = assured_variables(assured, spread, about.kind)
-        variables |= own
-        ratios, pooled = {**ratios, **rates}, {**pooled, **both}
+        at_assured, rates, pooled_rates = assured_variables(assured, places, about.kind)
+        variables |= at_assured
+        ratios |= rates
+        pooled |= pooled_rates
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
     for name, number in counts.items():
@@ -250,15 +266,15 @@ def fold_dataset(
     summaries = _summaries({**ratios, **points}, pooled, there, how)
     if resampled:
         limits = ends_by_subject(resampled[0])
-        for at_assured in resampled[1:]:
-            for name, ends in ends_by_subject(at_assured).items():
+        for at_promised in resampled[1:]:
+            for name, ends in ends_by_subject(at_promised).items():
                 limits[f"{ASSURED}{name}"] = ends
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             part, rate = _part_of(name)
             summaries[rate] |= {f"{part}low": low, f"{part}high": high}
-    own, statistics = _summarised(summaries, {name: dims_of_point(name) for name in summaries})
-    variables |= own
+    of_rates, statistics = _summarised(summaries)
+    variables |= of_rates
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     coordinates["statistic"] = statistics
@@ -302,18 +318,18 @@ def fold_dataset(
 
 
 def assured_variables(
-    assured: Sequence[AssuredFold], spread: Callable[..., np.ndarray], kind: str
+    assured: Sequence[AssuredFold], places: _Places, kind: str
 ) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return assured thresholds and their counts, their rates, and those of all folds together."""
     over = ("repeat", "fold")
     reasons = [fold.promise.reason for fold in assured]
-    at = spread([fold.promise.threshold for fold in assured], np.nan)
-    limit = spread([fold.promise.high for fold in assured], np.nan)
-    counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
+    at = places.spread([fold.promise.threshold for fold in assured], np.nan)
+    limit = places.spread([fold.promise.high for fold in assured], np.nan)
+    counts = places.spread_each([fold.counts for fold in assured])
     variables: Variables = {
         "assured_threshold": (over, to_user(at, kind)),
         "assured_limit": (over, limit),
-        "assured_reason": (over, spread(reasons, "")),
+        "assured_reason": (over, places.spread(reasons, "")),
         "assured_refused": ((), sum(map(bool, reasons))),
     }
     for prefix in PARTS:
@@ -457,6 +473,7 @@ def _all_alike(column: np.ndarray) -> bool:
 
 
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    """Return the attributes of the options, and on what a threshold is chosen."""
     attrs: dict[str, Any] = {"splitter": repr(splitter), "confidence": float(confidence)}
     if options.interval == "quantile":
         attrs |= {"interval_method": "quantile", "interval": SPREAD}
@@ -527,6 +544,7 @@ def _warnings(
 
 
 def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
+    """Return a warning of the probes that closed set leaves out."""
     if "skipped" not in counts or layout == "all-against-all":
         return []
     skipped = int(counts["skipped"].sum())
@@ -630,11 +648,11 @@ def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
 
 
 def _summarised(
-    summaries: Mapping[str, Mapping[str, Any]], dims: Mapping[str, tuple[str, ...]]
+    summaries: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Variables, np.ndarray]:
     """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
 
-    `found` has the values of each statistic by the rate, `dims` what they are over.
+    `summaries` has the values of each statistic by the rate.
     """
     known = {*itertools.chain.from_iterable(summaries.values())}
     labels = [part + key for part in PARTS for key in OVER_FOLDS if part + key in known]
@@ -643,5 +661,5 @@ def _summarised(
         rows = np.full((len(labels), *np.shape(values["mean"])), np.nan)
         for i, label in enumerate(labels):
             rows[i] = values.get(label, np.nan)
-        variables[f"{rate}_summary"] = (("statistic", *dims[rate]), rows)
+        variables[f"{rate}_summary"] = (("statistic", *dims_of_point(rate)), rows)
     return variables, np.array(labels)

@@ -114,6 +114,7 @@ def _said(dataset: xr.Dataset, attribute: str) -> str:
 
 
 def _head(attrs: dict[Any, Any], terms: str) -> Table:
+    """Return the heading lines of a result."""
     splitter = str(attrs["splitter"])
     splitter = _GIVEN.get(splitter.partition("(")[0], splitter)
     if len(splitter) > _LONGEST:
@@ -131,6 +132,7 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
 
 
 def _details(dataset: xr.Dataset) -> Iterator[str]:
+    """Return what a result says of thresholds and galleries."""
     if dataset.attrs.get("galleries"):
         yield str(dataset.attrs["galleries"])
     if "partitions" in dataset.attrs:

@@ -675,6 +675,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
 def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
+    """Return what divides the people, or the pairs, into folds."""
     _require_units(scores, folds, task)
     if task == "open_set":
         return RepeatedSubjectKFold(

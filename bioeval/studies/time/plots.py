@@ -50,6 +50,7 @@ class _Panels(OneResultDisplay):
             self.edges = edges.astype(np.float64)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
+        """Prepare axes over the bins."""
         self._axes(ax, (_WIDE, _AROUND + panels * _PANEL))
         self.axes_ = self._panels(panels)
         for ax_ in self.axes_[:-1]:
@@ -153,6 +154,7 @@ class OverTimeDisplay(_Panels):
         return self
 
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
+        """Draw DIR and CMS over time."""
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
