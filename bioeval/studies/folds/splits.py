@@ -85,12 +85,12 @@ def _splits(
             "be.repeat evaluates with each of its galleries"
         )
     if isinstance(splitter, Experiment):
-        for parts in splitter.split(range(n), labels, groups, meta=meta):
-            train, test = parts.threshold_probe, parts.probe
-            split = Split(train, test, fitted=parts.train if len(parts.train) else train)
+        for drawn in splitter.split(range(n), labels, groups, meta=meta):
+            train, test = drawn.threshold_probe, drawn.probe
+            split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
             if splitter.has_galleries:
                 split = replace(
-                    split, train_gallery=parts.threshold_gallery, test_gallery=parts.gallery
+                    split, train_gallery=drawn.threshold_gallery, test_gallery=drawn.gallery
                 )
             if not splitter.by_subject:
                 subject = LabelCodes(labels, "labels").codes

@@ -214,7 +214,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Note(
             f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
         )
-        numbers = {}
+        numbers: dict[str, Any] = {}
         for name, values in ds.data_vars.items():
             if "partition" not in values.dims:
                 continue
