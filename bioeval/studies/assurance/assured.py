@@ -227,10 +227,10 @@ def assured_threshold(
     """
     if shares is None:
         shares = PairShares(scores, target, **attempts)
-    found = _loosest_kept(shares, target, confidence, assurance, interval)
-    if not found.reason:
-        found.remarks = _remarks(scores, found)
-    return found
+    assured = _loosest_kept(shares, target, confidence, assurance, interval)
+    if not assured.reason:
+        assured.remarks = _remarks(scores, assured)
+    return assured
 
 
 def _loosest_kept(
@@ -238,22 +238,22 @@ def _loosest_kept(
 ) -> Assured:
     """Return the last threshold before the first whose upper limit is above the target."""
     independent = shares_for_guarantee(target, confidence)
-    found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
-    found.over, found.event = shares.over, shares.event
+    assured = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
+    assured.over, assured.event = shares.over, shares.event
     if assurance == "guaranteed":
-        found.rule = "guaranteed"
+        assured.rule = "guaranteed"
     else:
-        found.rule = "estimated"
+        assured.rule = "estimated"
     if shares.fixed_gallery:
-        found.valid_for = "people like these against this gallery"
+        assured.valid_for = "people like these against this gallery"
     if not shares.impostors:
-        found.reason = "there are no impostor attempts"
-    found.reason = found.reason or shares.reason
-    if found.reason:
-        return found
+        assured.reason = "there are no impostor attempts"
+    assured.reason = assured.reason or shares.reason
+    if assured.reason:
+        return assured
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     if shares.exact:
-        found.rule = "exact: every person is in one comparison"
+        assured.rule = "exact: every person is in one comparison"
         layers = np.arange(-1, last + 1)
         errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
         high = exact_limits(errors, shares.pairs, confidence)[1]
@@ -265,30 +265,30 @@ def _loosest_kept(
         layers = _layers_near(shares.mean, target, last)
         means = shares.means(layers, interval.replicates, interval.seed)
         high = means.upper(confidence, assurance)
-    found.points = _points(shares, layers, high)
+    assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
     if not kept or assurance == "estimated":
-        found.estimated = people_to_promise(shares, target, confidence, interval)
+        assured.estimated = people_to_promise(shares, target, confidence, interval)
         if assurance == "estimated" and not shares.exact:  # by the limit that it leaves out, too
             there = sum(map(len, shares.sides))
-            known = found.estimated
-            found.estimated = float(np.fmin(known, there) if kept else max(known, there + 1))
+            known = assured.estimated
+            assured.estimated = float(np.fmin(known, there) if kept else max(known, there + 1))
     if not kept:
-        found.reason = _refusal(shares, layers[0], high[0], target, confidence, found)
-        return found
+        assured.reason = _refusal(shares, layers[0], high[0], target, confidence, assured)
+        return assured
     layer = int(layers[kept - 1])
-    found.threshold = shares.loosest(layer)
-    found.high = float(high[kept - 1])
+    assured.threshold = shares.loosest(layer)
+    assured.high = float(high[kept - 1])
     if layer >= 0:
-        found.far = float(shares.mean[layer])
+        assured.far = float(shares.mean[layer])
     else:
-        found.far = 0.0
+        assured.far = 0.0
     if layer >= 0:
-        found.attempts = float(shares.accepted[layer])
+        assured.attempts = float(shares.accepted[layer])
     else:
-        found.attempts = 0.0
-    found.frr = shares.frr(found.threshold)
-    return found
+        assured.attempts = 0.0
+    assured.frr = shares.frr(assured.threshold)
+    return assured
 
 
 def people_to_promise(
@@ -332,7 +332,7 @@ def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
 
 
 def _refusal(
-    shares: Shares, layer: int, high: float, target: float, confidence: float, found: Assured
+    shares: Shares, layer: int, high: float, target: float, confidence: float, assured: Assured
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
     there = sum(map(len, shares.sides))
@@ -346,13 +346,13 @@ def _refusal(
     said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
     if at >= target:
         return f"{said}, and the target is {100 * target:g} %; more people do not help"
-    needs = f"the guaranteed rule needs {found.needed:,} or more" * (found.needed > there)
-    if not math.isnan(found.estimated):
+    needs = f"the guaranteed rule needs {assured.needed:,} or more" * (assured.needed > there)
+    if not math.isnan(assured.estimated):
         if needs:
             needs += ", the estimated rule"
         else:
             needs += "the estimated rule needs"
-        needs += f" about {found.estimated:,.0f}"
+        needs += f" about {assured.estimated:,.0f}"
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
         f"target of {100 * target:g} %; {there} {people} are too few"
@@ -361,12 +361,13 @@ def _refusal(
     )
 
 
-def _remarks(scores: Scores, found: Assured) -> list[str]:
+def _remarks(scores: Scores, assured: Assured) -> list[str]:
+    """Return warnings of an assured threshold."""
     said = []
-    if abs(found.far - found.attempts) > _APART * max(found.far, found.attempts):
+    if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         said.append(
-            f"the assured FAR, {100 * found.far:.3g} %, gives all {found.over} equal weight; over "
-            f"all attempts FAR is {100 * found.attempts:.3g} %, because people have unequal "
+            f"the assured FAR, {100 * assured.far:.3g} %, gives all {assured.over} equal weight; "
+            f"over all attempts FAR is {100 * assured.attempts:.3g} %, because people have unequal "
             "numbers of templates"
         )
     if scores._is_derived:

@@ -191,9 +191,9 @@ class PairShares(AttainableThresholds):
         known = self._partners > 0
         n = int(known.sum())
         self.reason, self.exact, self.fixed_gallery = "", False, False
-        probing, enrolled = (
-            np.isin(np.arange(self.people), side) & known for side in attempts.sides
-        )
+        probe_people, gallery_people = attempts.sides
+        probing = np.isin(np.arange(self.people), probe_people) & known
+        enrolled = np.isin(np.arange(self.people), gallery_people) & known
         self.sides = [np.flatnonzero(known)]
         self.independent = n // 2
         if are_pairs(scores):
@@ -326,10 +326,9 @@ class _Entries:
 
         An entry is there once, in increasing order, however the rows were read.
         """
-        kept = self._kept or [tuple(np.empty(0, dtype=np.int64) for _ in range(4))]
-        low, high, layer, count = (
-            np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True)
-        )
+        kept = self._kept or [(np.empty(0),) * 4]
+        joined = [np.concatenate(parts).astype(np.int64) for parts in zip(*kept, strict=True)]
+        low, high, layer, count = joined
         key, n = (layer * self.people + low) * self.people + high, self.people
         key, place = np.unique(key, return_inverse=True)
         total = np.zeros(len(key), dtype=np.int64)
@@ -346,14 +345,14 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
         return row[~scores.genuine & (row <= limit)]
 
     def near(blocks: Iterable[Block]) -> Any:
-        found = SecondPass([(-np.inf, limit)])
+        second = SecondPass([(-np.inf, limit)])
         for _, impostors in attempts.job.attempts(blocks):
             for block in impostors:
-                found.add(*block)
-        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *found.kept)))
+                second.add(*block)
+        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
-    found: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
-    return found
+    near_scores: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
+    return near_scores
 
 
 class SearchShares(AttainableThresholds):

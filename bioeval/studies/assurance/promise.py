@@ -187,8 +187,8 @@ def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, n
 def _beta(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
     """Return a quantile of the beta distribution, 0 or 1 where a parameter is 0."""
     with np.errstate(invalid="ignore"):
-        found = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)
-    return np.where(a <= 0, 0.0, np.where(b <= 0, 1.0, found))
+        quantile = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)
+    return np.where(a <= 0, 0.0, np.where(b <= 0, 1.0, quantile))
 
 
 def exact_limits(

@@ -329,8 +329,8 @@ def cross_evaluate(
         else:
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
-        found, about = evaluate_fitted(system, options, progress)
-    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
+        folds, about = evaluate_fitted(system, options, progress)
+    made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit
     note_subjects_in_both([made], system.plan, system, splitter)
     _note_seen(made, options, estimator)
@@ -359,41 +359,34 @@ def evaluate_tasks(
     if plan.by_parts or any(options.claims is not None for options in tasks):
         evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
     else:
-        evaluated = [
-            verify(reader, plan, sides, options, progress).folds
-            if options.task == "verification"
-            else evaluate_by_parts(plan, sides, [options], reader.about, progress)[0]
-            for options in tasks
-        ]
+        evaluated = []
+        for options in tasks:
+            if options.task == "verification":
+                evaluated.append(verify(reader, plan, sides, options, progress).folds)
+            else:
+                evaluated += evaluate_by_parts(plan, sides, [options], reader.about, progress)
     reader.note_failure_codes()
     unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
-    for options, found in zip(tasks, evaluated, strict=True):
+    for options, folds in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
         if options.assurance is not None:
-            _assure(sides, plan, found, options)
+            _assure(sides, plan, folds, options)
         if options.attacks is not None:
-            add_attacks(found, plan, sides, options)
+            add_attacks(folds, plan, sides, options)
         if resampling is not None:
-            at = [lambda fold: (fold.defined, fold.threshold)]
+            chosen = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+            resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
             if options.assurance is not None:
-                at.append(lambda fold: (fold.assured.defined, fold.assured.found.threshold))
-            for threshold_of in at:
-                resampled.append(PooledRates(scores.subjects.tolist(), resampling))
-                with threads_for(scores):
-                    for place, fold in found.items():
-                        part = sides.views(plan.split(*place))[1]
-                        defined, own = threshold_of(fold)  # each part is judged at its own
-                        if defined and part is not None:
-                            how = options.templates, options.fusion
-                            resampled[-1].add(attempts_by_subject(part, *how), own)
+                assured = {}
+                for place, fold in folds.items():
+                    if fold.assured is not None and fold.assured.defined:
+                        assured[place] = fold.assured.promise.threshold
+                resampled.append(_resampled(scores, sides, plan, assured, options, resampling))
         made = fold_dataset(
-            found, plan.shape, reader.about, options, splitter, confidence, resampled
+            folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
-        if unknown:
-            made.attrs["sizes_are_of"] = "pairs"
-        else:
-            made.attrs["sizes_are_of"] = "subjects"
+        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
         if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
@@ -405,6 +398,24 @@ def evaluate_tasks(
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
+
+
+def _resampled(
+    scores: Scores,
+    sides: SplitSides | PairSides,
+    plan: SplitPlan,
+    thresholds: Mapping[tuple[int, int], float],
+    options: FoldOptions,
+    resampling: IntervalOptions,
+) -> PooledRates:
+    """Return the rates of the test parts together, each at its own threshold, by subject."""
+    pooled = PooledRates(scores.subjects.tolist(), resampling)
+    with threads_for(scores):
+        for place, threshold in thresholds.items():
+            part = sides.views(plan.split(*place))[1]
+            if part is not None:
+                pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
+    return pooled
 
 
 def note_subjects_in_both(
@@ -430,15 +441,15 @@ def note_subjects_in_both(
     if isinstance(splitter, Experiment):
         unit = "repeats"
     folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
-    found = (
+    overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
         f"(in {folds}): the rates are not those of new people"
     )
-    said = f"{found}. Divide by subject, as SubjectKFold does"
+    said = f"{overlap}. Divide by subject, as SubjectKFold does"
     for dataset in made:
         before = str(dataset.attrs["warnings"])
         if isinstance(splitter, Experiment):
-            said = f"{found}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
+            said = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
     if not isinstance(splitter, Parameters):
         warnings.warn(said, BioevalWarning, stacklevel=2)
@@ -448,23 +459,22 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
     """Record why the rates of seen and of unseen subjects may differ if there are both."""
     if "frr_seen" not in made:
         return
-    chosen = options.rule.name not in ("fixed", "none")
-    if estimator is None:
-        fitted = []
-    else:
-        fitted = [type(estimator).__name__]
-    fitted += ["the threshold"] * chosen
-    parts = " and ".join(fitted) or "nothing"
-    made.attrs["seen"] = (
-        f"{'only ' * (len(fitted) == 1)}{parts} {'are' if len(fitted) > 1 else 'is'} fitted on the "
-        "training part"
-        + (
-            ""
-            if estimator
-            else ": the scores are the same without it, so that any other "
-            "difference between seen and unseen subjects is due to who they are"
+    fitted = []
+    if estimator is not None:
+        fitted.append(type(estimator).__name__)
+    if options.rule.name not in ("fixed", "none"):
+        fitted.append("the threshold")
+    subject = "nothing is"
+    if len(fitted) == 1:
+        subject = f"only {fitted[0]} is"
+    elif fitted:
+        subject = f"{' and '.join(fitted)} are"
+    made.attrs["seen"] = f"{subject} fitted on the training part"
+    if not estimator:
+        made.attrs["seen"] += (
+            ": the scores are the same without it, so that any other difference between seen and "
+            "unseen subjects is due to who they are"
         )
-    )
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
@@ -472,19 +482,14 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     parts = [plan.split(*place).sides[1] for place in plan.places]
     if any(probes is gallery for probes, gallery in parts):
         return "templates of a part are all compared with each other"
-    enrolled, templates, others = (
-        span([number(*part) for part in parts])
-        for number in (
-            lambda _, gallery: sides.subjects_in(gallery),
-            lambda _, gallery: len(gallery),
-            lambda probes, gallery: (
-                sides.subjects_in(np.append(probes, gallery)) - sides.subjects_in(gallery)
-            ),
-        )
-    )
+    enrolled, templates, others = [], [], []
+    for probes, gallery in parts:
+        enrolled.append(sides.subjects_in(gallery))
+        templates.append(len(gallery))
+        others.append(sides.subjects_in(np.append(probes, gallery)) - enrolled[-1])
     return (
-        f"each test part: {enrolled} subjects enrolled with {templates} templates in all, "
-        f"{others} not enrolled"
+        f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
+        f"all, {span(others)} not enrolled"
     )
 
 
@@ -524,18 +529,19 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
 def _assure(
     sides: SplitSides | PairSides,
     plan: SplitPlan,
-    found: Mapping[tuple[int, int], Fold],
+    folds: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
 ) -> None:
     """Find the assured threshold of each fold."""
     assert options.assurance is not None
-    parts = {place: sides.views(plan.split(*place)) for place in found}
+    parts = {place: sides.views(plan.split(*place)) for place in folds}
     made = assured_folds(parts, options.assurance, options.templates, options.fusion)
-    for place, fold in found.items():
+    for place, fold in folds.items():
         fold.assured = made[place]
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
+    """Return the scores, refusing what comes with features alone."""
     if not isinstance(data, Scores):
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="
@@ -624,9 +630,8 @@ def evaluate_folds(
         )
     uncertainty = section_of(card, "uncertainty")
     threshold = section_of(card, "threshold")
-    if threshold.rule == "none":
-        rule = Rule("none")
-    else:
+    rule = Rule("none")
+    if threshold.rule != "none":
         rule = Rule.parse(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
@@ -641,16 +646,14 @@ def evaluate_folds(
         interval=uncertainty.interval,
         far_targets=check_targets(far_targets),
     )
-    drawn = card.claims
     claims = None
-    if drawn is not None:
+    if (drawn := card.claims) is not None:
         claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        if attacked is None:
-            given = scores
-        else:
+        given = scores
+        if attacked is not None:
             given = compared(attacked, card)
         attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
@@ -678,7 +681,7 @@ def evaluate_folds(
             uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
         )
         require_people(scores, uncertainty.interval)
-    found = evaluate_tasks(
+    datasets = evaluate_tasks(
         scores,
         splitter_of(card, scores),
         list(nodes.values()),
@@ -686,6 +689,6 @@ def evaluate_folds(
         resampling,
         progress,
     )
-    for dataset in found:
+    for dataset in datasets:
         dataset.attrs["protocol"] = card.name
-    return dict(zip(nodes, found, strict=True))
+    return dict(zip(nodes, datasets, strict=True))

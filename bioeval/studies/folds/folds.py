@@ -78,19 +78,19 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
 
     Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
     """
-    found = parted(scores, None, column)
-    bona_fide: Any = found.bona_fide  # of a list of pairs they are PairScores
-    attacks: Any = found.attacks
+    parts = parted(scores, None, column)
+    bona_fide: Any = parts.bona_fide  # of a list of pairs they are PairScores
+    attacks: Any = parts.attacks
     if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
         folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
         if len(folds) == scores.shape[0]:
-            attacks.pair_folds = folds[found.attack_rows]
-            folds = folds[found.bona_fide_rows]
+            attacks.pair_folds = folds[parts.attack_rows]
+            folds = folds[parts.bona_fide_rows]
         bona_fide.pair_folds = folds
         splitter = PredefinedPairFolds(
             folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
         )
-    return found, splitter
+    return parts, splitter
 
 
 def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
@@ -133,7 +133,7 @@ def require_attacks(options: FoldOptions) -> None:
 
 
 def add_attacks(
-    found: Mapping[tuple[int, int], Fold],
+    folds: Mapping[tuple[int, int], Fold],
     plan: SplitPlan,
     sides: SplitSides | PairSides,
     options: FoldOptions,
@@ -143,27 +143,24 @@ def add_attacks(
     assert parts is not None
     names = np.unique(parts.species)
     how = {"templates": options.templates, "fusion": options.fusion}
-    for place, fold in found.items():
+    for place, fold in folds.items():
         rows, columns = _tested_attacks(parts, plan.split(*place), sides)
-        ia, number = (np.zeros(len(names), dtype=np.int64) for _ in range(2))
+        ia = np.zeros(len(names), dtype=np.int64)
+        number = np.zeros(len(names), dtype=np.int64)
         if len(rows):
             view = parts.attacks.select(probes=rows, gallery=columns)
             here = replace(parts, attacks=view, species=parts.species[rows])
             attempts = attack_attempts(here, None, how)
-            of = np.searchsorted(names, attempts.names)
-            number[of] = attempts.number
+            species = np.searchsorted(names, attempts.names)
+            number[species] = attempts.number
             if fold.defined:
-                ia[of] = attempts.at_most(np.array([fold.threshold]))[0]
+                ia[species] = attempts.at_most(np.array([fold.threshold]))[0]
         fold.counts |= {"ia": int(ia.sum()), "attack_attempts": int(number.sum())}
-        if fold.defined:
-            made = number
-        else:
-            made = 0 * number
         of_species = np.full(len(names), np.nan)
-        np.divide(ia, made, out=of_species, where=made > 0)
-        largest = float(np.fmax.reduce(of_species, initial=-np.inf))
-        if not made.any():
-            largest = np.nan
+        largest = np.nan
+        if fold.defined and number.any():
+            np.divide(ia, number, out=of_species, where=number > 0)
+            largest = float(np.fmax.reduce(of_species, initial=-np.inf))
         frr = rate(np.array(fold.counts["fr"]), fold.counts["genuine_attempts"])
         points = {"iapar_max": largest, "riapar": largest + float(frr)}
         fold.points |= {**points, "iapar_of_species": of_species}
@@ -223,55 +220,65 @@ def _verify_matrix(
     judged: dict[int, list[Judged]] = {}
     coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
     if options.on_all:
-        coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))]
+        coded[ON_ALL] = CodedFolds(np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))])
     apart: list[int] = []
     if sides.n < sides.templates:  # templates that are in every part have no code
         apart = [repeat for repeat in coded if repeat != ON_ALL]
     elif options.templates == "multi":
-        apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x[0])]
+        apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x.codes)]
     together = [repeat for repeat in coded if repeat not in apart]
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = [together[i : i + most] for i in range(0, len(together), most)]
     tick = ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
-    for some in looks:
-        codes = [(coded[x][0][sides.probe], coded[x][0][sides.gallery]) for x in some]
+    for repeats in looks:
+        of_repeats = [coded[repeat] for repeat in repeats]
+        codes = [(x.codes[sides.probe], x.codes[sides.gallery]) for x in of_repeats]
         sweep = FoldSweep(reader, options.templates, options.fusion, codes)
-        parts = [coded[x][1] for x in some]
-        judged |= zip(some, Judged.of_folds(sweep, options.distance_rule, parts, tick), strict=True)
+        parts = [x.parts for x in of_repeats]
+        of_rule = Judged.of_folds(sweep, options.distance_rule, parts, tick)
+        judged |= zip(repeats, of_rule, strict=True)
     for repeat in apart:
-        splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
-        parts_of = (map(FoldSide, sides.views(split)) for split in splits)
-        judged[repeat] = [judge_parts(train, test, options) for train, test in parts_of]
+        judged[repeat] = []
+        for fold in range(plan.folds_of(repeat)):
+            train, test = sides.views(plan.split(repeat, fold))
+            judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
         tick(2 * scores.shape[0])
-    found: dict[tuple[int, int], Fold] = {}
+    folds: dict[tuple[int, int], Fold] = {}
     for repeat, fold in plan.places:
         sizes = sides.sizes(plan.split(repeat, fold))
-        found[repeat, fold] = Fold.of_judged(judged[repeat][fold], *sizes)
+        folds[repeat, fold] = Fold.of_judged(judged[repeat][fold], *sizes)
     if options.far_targets is not None:
         tests = ((place, sides.places(*plan.split(*place).sides[1])) for place in plan.places)
         for place, chosen, attempts in counted_parts(scores, tests, [options]):
             view = None
             if all(map(len, chosen)):
                 view = scores.select(*chosen)
-            test = FoldSide(view, counted=attempts)
+            tested = FoldSide(view, counted=attempts)
             listed = None
-            if test.listed:
-                listed = test.attempts(options)
-            found[place].points = test.points(options, listed)
-    return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
+            if tested.listed:
+                listed = tested.attempts(options)
+            folds[place].points = tested.points(options, listed)
+    return Evaluated(folds, judged[ON_ALL][0] if options.on_all else None)
 
 
-def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return the fold of each sample, and the training and test part of each fold."""
+class CodedFolds(NamedTuple):
+    """The fold of each sample, and the training and test part of each fold."""
+
+    codes: np.ndarray
+    parts: list[tuple[Subset, Subset]]
+
+
+def _coded(plan: SplitPlan, repeat: int, n: int) -> CodedFolds:
+    """Return the folds of a repeat."""
     if plan.codes is not None:
         code = plan.codes[repeat]
         number = plan.folds_of(repeat)
         parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
-        return np.where(code < 0, number, code), parts
+        return CodedFolds(np.where(code < 0, number, code), parts)
     split = plan.split(repeat, 0)
     code = np.full(n, 2, dtype=np.int64)
     code[split.train], code[split.test] = 1, 0
-    return code, [(Subset(1), Subset(0))]
+    return CodedFolds(code, [(Subset(1), Subset(0))])
 
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
@@ -287,26 +294,26 @@ def _verify_pairs(
 ) -> Evaluated:
     """Evaluate verification over listed pairs."""
     progress = require_callable("progress", progress)
-    found: dict[tuple[int, int], Fold] = {}
+    folds: dict[tuple[int, int], Fold] = {}
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
-        parts = (sides.pairs_in(samples) for samples in (split.train, split.test))
-        train, test = (listed_attempts(sides.scores, pairs) for pairs in parts)
-        found[place] = fold_of_pairs(train, test, sides, split, options)
+        train = listed_attempts(sides.scores, sides.pairs_in(split.train))
+        test = listed_attempts(sides.scores, sides.pairs_in(split.test))
+        folds[place] = fold_of_pairs(train, test, sides, split, options)
         if progress is not None:
             progress(done, len(plan.places))
     if not options.on_all:
-        return Evaluated(found, None)
+        return Evaluated(folds, None)
     every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
-    return Evaluated(found, Judged.of_listed(every, every, options.distance_rule))
+    return Evaluated(folds, Judged.of_listed(every, every, options.distance_rule))
 
 
 def fold_of_pairs(
     train: Attempts, test: Attempts, sides: PairSides, split: Split, options: FoldOptions
 ) -> Fold:
     """Evaluate verification of listed pairs, from the attempts of the training and test part."""
-    both = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
-    made = fold_of(*both, sides.sizes(split), options)
+    parts = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
+    made = fold_of(*parts, sides.sizes(split), options)
     if sides.by_subject:
         made.counts["crossing_pairs"] = sides.crossing(split.test)
     return made
@@ -331,7 +338,7 @@ def evaluate_by_parts(
 ) -> list[Folds]:
     """Evaluate several tasks in every split of a matrix."""
     assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
-    found: list[Folds] = [{} for _ in tasks]
+    by_task: list[Folds] = [{} for _ in tasks]
     sampler = next((options.claims for options in tasks if options.claims is not None), None)
     both = ((place, plan.split(*place).sides) for place in plan.places)
     every = ((place, sides.places(*part)) for place, parts in both for part in parts)
@@ -339,11 +346,11 @@ def evaluate_by_parts(
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
         train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
-        for options, folds in zip(tasks, found, strict=True):
+        for options, folds in zip(tasks, by_task, strict=True):
             folds[place] = fold_of(train, test, sides.sizes(split), options)
         if progress is not None:
             reporter(progress)(done, len(plan.places))
-    return found
+    return by_task
 
 
 def parts_of(
@@ -380,22 +387,23 @@ def fold_of(train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: Fo
 def _verified(
     train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
 ) -> Fold:
+    """Evaluate verification of one fold, with its drawn claims and seen subjects."""
     judged = judge_parts(train, test, options)
     made = Fold.of_judged(judged, *sizes)
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
-            unenrolled_probes = part.unenrolled_probes
-            made.counts[f"{prefix}fa_unenrolled"] = unenrolled_probes.errors_at(
-                judged.chosen.threshold
-            )[0]
-            made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
+            unenrolled = part.unenrolled_probes
+            fa, _ = unenrolled.errors_at(judged.chosen.threshold)
+            made.counts[f"{prefix}fa_unenrolled"] = fa
+            made.counts[f"{prefix}unenrolled_attempts"] = unenrolled.impostor_attempts
     if test.seen is not None:
         if test.seen.listed:
             among = test.seen.attempts(options)
         else:
             assert test.seen.scores is not None  # a part without scores is listed
-            how = options.templates, options.fusion
-            among = counted_at(judged.chosen.threshold, test.seen.scores, *how)
+            among = counted_at(
+                judged.chosen.threshold, test.seen.scores, options.templates, options.fusion
+            )
         made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
         listed = None
@@ -408,18 +416,21 @@ def _verified(
 def _identified(
     train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
 ) -> Fold:
+    """Evaluate identification of one fold."""
     trained, tested = train.searched(options), test.searched(options)
-    closed = options.task == "closed_set"
-    if closed:
-        made = Fold(np.inf, True, {}, *sizes)
+    if options.task == "closed_set":
+        counts = {
+            "genuine_attempts": len(tested.ranks),
+            "skipped": tested.skipped,
+            "train_genuine_attempts": len(trained.ranks),
+            "train_skipped": trained.skipped,
+        }
+        made = Fold(np.inf, True, counts, *sizes)
     else:
         judged = Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
         made = Fold.of_judged(judged, *sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
-    for prefix, part in (("", tested), ("train_", trained)) if closed else ():
-        made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
-        made.counts[f"{prefix}skipped"] = part.skipped
     made = made.with_searches(trained, tested, options.ranks)
     if options.far_targets is not None:
         made.points = tested.points(options)
@@ -429,39 +440,45 @@ def _identified(
 def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
     """Return the attempts and errors of the seen subjects, and of the others in the test part."""
     counts: dict[str, int] = {}
-    found = []
-    for attempts in (seen, judged.test):
-        if judged.chosen.defined:
-            errors = attempts.errors_at(judged.chosen.threshold)
-        else:
-            errors = (0, 0)
-        found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
-    names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
-    for name, one, every in zip(names, *found, strict=True):
-        counts |= {f"{name}_seen": one, f"{name}_unseen": every - one}
+    of_all = _errors_and_attempts(judged, judged.test)
+    for name, number in _errors_and_attempts(judged, seen).items():
+        counts |= {f"{name}_seen": number, f"{name}_unseen": of_all[name] - number}
     return counts
+
+
+def _errors_and_attempts(judged: Judged, attempts: Attempts) -> dict[str, int]:
+    """Return the counts of some attempts at the chosen threshold."""
+    fa = fr = 0
+    if judged.chosen.defined:
+        fa, fr = attempts.errors_at(judged.chosen.threshold)
+    return {
+        "fa": fa,
+        "fr": fr,
+        "genuine_attempts": attempts.genuine_attempts,
+        "impostor_attempts": attempts.impostor_attempts,
+    }
 
 
 def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged:
     """Choose a threshold of verification on one part, and count both parts at it."""
-    rule = options.distance_rule
+    rule, templates, fusion = options.distance_rule, options.templates, options.fusion
     if train.listed and test.listed:
         return Judged.of_listed(train.attempts(options), test.attempts(options), rule)
-    args = rule, options.templates, options.fusion
-    if train.scores is not None and test.scores is not None:
-        return judge_two(train.scores, test.scores, *args)
-    only = train.scores if train.scores is not None else test.scores
-    assert only is not None  # neither part is too large to be listed where it is empty
-    both = judge_all(only, *args)
     if train.scores is None:
-        return Judged.of_listed(NOTHING, both.test, rule)
-    return Judged(both.chosen, both.train, NOTHING)
+        assert test.scores is not None  # an empty part is listed
+        counted = judge_all(test.scores, rule, templates, fusion)
+        return Judged.of_listed(NOTHING, counted.test, rule)
+    if test.scores is None:
+        counted = judge_all(train.scores, rule, templates, fusion)
+        return Judged(counted.chosen, counted.train, NOTHING)
+    return judge_two(train.scores, test.scores, rule, templates, fusion)
 
 
 def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose a threshold on all scores and count them at it."""
-    probe, gallery = (np.zeros(n, dtype=np.int64) for n in scores.shape)
-    sweep = FoldSweep(BlockReader(scores), templates, fusion, [(probe, gallery)])
+    m, n = scores.shape
+    in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    sweep = FoldSweep(BlockReader(scores), templates, fusion, [in_one])
     return Judged.of_folds(sweep, rule, [[(Subset(0), Subset(0))]])[0][0]
 
 
@@ -483,9 +500,9 @@ def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) ->
     (tally,) = run_jobs(reader, [job])
     assert tally.given is not None
     edges = np.append(tally.given.thresholds, np.inf)
-    found = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
-    found.look_into(edges[:1], tally.given.counts[:1])
-    return found
+    attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
+    attempts.look_into(edges[:1], tally.given.counts[:1])
+    return attempts
 
 
 class TrainedSystem:
@@ -527,9 +544,10 @@ class TrainedSystem:
         """Return the evaluation of a split, and the scores of its test part."""
         from sklearn.base import clone
 
-        samples = self.features[split.fitted], self.subjects[split.fitted]
-        fitted = clone(self.estimator).fit(*samples)
-        train, test = (self.scores(fitted, *part) for part in split.sides)
+        fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
+        of_training, of_test = split.sides
+        train = self.scores(fitted, *of_training)
+        test = self.scores(fitted, *of_test)
         judged, sizes = FoldSide(test, seen=split.seen), split.sizes(self.labels.codes)
         return fold_of(FoldSide(train), judged, sizes, options), test
 
@@ -537,15 +555,12 @@ class TrainedSystem:
         """Return the scores of some probes against a gallery; None if either is empty."""
         if not len(probes) or not len(gallery):
             return None
-        if gallery is probes:
-            sides = [probes]
-        else:
-            sides = [probes, gallery]
-        made = [
-            x
-            for side in sides
-            for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
-        ]
+        sides = [probes]
+        if gallery is not probes:
+            sides.append(gallery)
+        made = []
+        for side in sides:
+            made += [np.asarray(fitted.transform(self.features[side])), self.subjects[side]]
         return Scores.from_embeddings(*made, metric=self.metric, kind=self.kind)
 
     def about(self, scores: Scores | None) -> Provenance:
@@ -611,32 +626,29 @@ class TransformedScores:
             return self._fold(split, options)
 
     def _fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split by a clone of the estimator, fitted in it."""
         from sklearn.base import clone
 
         sides = self.sides[0]
         fitted = clone(self.estimator).fit(
-            self._given([one.view(split.fitted) for one in self.sides], "training")
+            self._given([of_system.view(split.fitted) for of_system in self.sides], "training")
         )
-        views = [one.views(split) for one in self.sides]
-        train = self._transformed(fitted, [one[0] for one in views])
-        test = self._transformed(fitted, [one[1] for one in views])
+        train_views, test_views = zip(*(x.views(split) for x in self.sides), strict=True)
+        train = self._transformed(fitted, train_views)
+        test = self._transformed(fitted, test_views)
         made = test if test is not None else train
         if made is not None:
             options = replace(options, kind=made.kind)
         if isinstance(sides, PairSides):
-            attempts = [
-                listed_attempts(part, np.arange(part.shape[0])) if are_pairs(part) else NOTHING
-                for part in (train, test)
-            ]
-            found = fold_of_pairs(attempts[0], attempts[1], sides, split, options)
+            fold = fold_of_pairs(_all_pairs(train), _all_pairs(test), sides, split, options)
         else:
             judged = FoldSide(test, seen=split.seen)
-            found = fold_of(FoldSide(train), judged, sides.sizes(split), options)
+            fold = fold_of(FoldSide(train), judged, sides.sizes(split), options)
         if options.task == "verification" and options.kind == "llr" and test is not None:
-            found.points |= _cost_of_ratios(test, options)
-        return found, test
+            fold.points |= _cost_of_ratios(test, options)
+        return fold, test
 
-    def _given(self, views: list[Scores | None], part: str) -> Any:
+    def _given(self, views: Sequence[Scores | None], part: str) -> Any:
         there = [view for view in views if view is not None]
         if len(there) < len(views):
             raise DataError(f"the {part} part of a split has no scores to fit to")
@@ -644,12 +656,12 @@ class TransformedScores:
             return dict(zip(self.systems, there, strict=True))
         return there[0]
 
-    def _transformed(self, fitted: Any, views: list[Scores | None]) -> Scores | None:
+    def _transformed(self, fitted: Any, views: Sequence[Scores | None]) -> Scores | None:
         if any(view is None for view in views):
             return None
-        found = fitted.transform(self._given(views, "test"))
-        require_scores(found, f"the result of {self.estimator!r}.transform")
-        return found
+        scores = fitted.transform(self._given(views, "test"))
+        require_scores(scores, f"the result of {self.estimator!r}.transform")
+        return scores
 
     def about(self, made: Scores | None) -> Provenance:
         """Return the provenance of the results."""
@@ -664,16 +676,22 @@ class TransformedScores:
         )
 
 
+def _all_pairs(scores: Scores | None) -> Attempts:
+    if are_pairs(scores):
+        return listed_attempts(scores, np.arange(scores.shape[0]))
+    return NOTHING
+
+
 def evaluate_fitted(
     system: TrainedSystem | TransformedScores, options: FoldOptions, progress: Progress | None
 ) -> tuple[dict[tuple[int, int], Fold], Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
-    found: dict[tuple[int, int], Fold] = {}
+    folds: dict[tuple[int, int], Fold] = {}
     about = None
     places = system.plan.places
     said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
-        found[place], made = system.fold(system.plan.split(*place), options)
+        folds[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
             said.update(made._remarks)
@@ -681,7 +699,7 @@ def evaluate_fitted(
             progress(done, len(places))
     assert about is not None  # a plan has a split
     notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
-    return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
+    return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 
 def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
@@ -717,9 +735,9 @@ def assured_folds(
     """
     made = {}
     for done, (place, (train, test)) in enumerate(parts.items(), 1):
-        found = Assured(reason="the training part has no attempts")
+        assured = Assured(reason="the training part has no attempts")
         if train is not None:
-            found = assured_threshold(
+            assured = assured_threshold(
                 train,
                 assurance.target,
                 assurance.confidence,
@@ -729,21 +747,21 @@ def assured_folds(
                 new_gallery=True,
                 interval=assurance.interval,
             )
-        made[place] = AssuredFold(found, _counts(found, train, test, templates, fusion))
+        made[place] = AssuredFold(assured, _counts(assured, train, test, templates, fusion))
         report(done, len(parts))
     return made
 
 
 def _counts(
-    found: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
+    assured: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
 ) -> dict[str, int]:
     """Return false accepts, false rejects and attempts of both parts; 0 where none is promised."""
     counts: dict[str, int] = {}
     for prefix, part in (("", test), ("train_", train)):
         fa = fr = genuine = impostor = 0
-        if part is not None and not found.reason:
-            attempts = counted_at(found.threshold, part, templates, fusion)
-            fa, fr = attempts.errors_at(found.threshold)
+        if part is not None and not assured.reason:
+            attempts = counted_at(assured.threshold, part, templates, fusion)
+            fa, fr = attempts.errors_at(assured.threshold)
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
         counts |= {
             f"{prefix}fa": fa,

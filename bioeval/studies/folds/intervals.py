@@ -152,13 +152,13 @@ class PooledRates:
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
-        found = {}
+        ends = {}
         for scalar in RATES_OF["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = map(scalar.unscaled, confidence_limits(values, self.options, number))
-            found[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
-        return found
+            ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
+        return ends
 
     def remarks(self) -> list[str]:
         """Return warnings where the intervals are unreliable."""

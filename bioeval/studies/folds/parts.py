@@ -77,11 +77,11 @@ def _counted(
     small = [0 < len(rows) * len(columns) <= CELLS for _, (rows, columns) in parts]
     attempts = _attempts(scores, [x for _, x in itertools.compress(parts, small)], rules)
     for (place, part), together in zip(parts, small, strict=True):
-        found = None
+        counted = None
         if together:
-            found = next(attempts, None)
-        refused = found is not None and found.failed and scores.nan == "raise"
-        yield place, part, None if refused else found
+            counted = next(attempts, None)
+        refused = counted is not None and counted.failed and scores.nan == "raise"
+        yield place, part, None if refused else counted
 
 
 def _rules(tasks: Sequence[FoldOptions]) -> IdentificationRules | None:
@@ -141,10 +141,10 @@ def list_attempts(
 ) -> Listed:
     """Return the scores of all attempts of a job; `blocks` are those of the reader."""
     if engine() is None:
-        found = _list_blocks(job, blocks())
+        listed = _list_blocks(job, blocks())
     else:
-        found = counts_of("attempts", reader, functools.partial(_list_blocks, job), job.drawn)
-    return {name: joined.array() for name, joined in found.items()}
+        listed = counts_of("attempts", reader, functools.partial(_list_blocks, job), job.drawn)
+    return {name: joined.array() for name, joined in listed.items()}
 
 
 def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
@@ -158,20 +158,22 @@ def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Con
         impostor += others
         if job.unenrolled_probes is not None:
             unenrolled.append(job.of_strangers(block))
-    found = {"genuine": genuine, "unenrolled": unenrolled}
-    listed = {name: ConcatenatedRows.of(_copied(parts)) for name, parts in found.items()}
-    return {**listed, "impostor": ConcatenatedRows.of(_impostor_scores(impostor))}
+    return {
+        "genuine": ConcatenatedRows.of(_copied(genuine)),
+        "unenrolled": ConcatenatedRows.of(_copied(unenrolled)),
+        "impostor": ConcatenatedRows.of(_impostor_scores(impostor)),
+    }
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
     """Return the impostor scores of some blocks, with NaN in place of genuine ones."""
-    found = _copied([values.ravel() for values, _, _ in blocks])
+    scores = _copied([values.ravel() for values, _, _ in blocks])
     place = 0
     for values, start, stop in blocks:
         _, row, position = gather(values, start, stop, np.full(len(values), -1))
-        found[place + row * values.shape[1] + position] = np.nan
+        scores[place + row * values.shape[1] + position] = np.nan
         place += values.size
-    return found
+    return scores
 
 
 def _copied(parts: list[np.ndarray]) -> np.ndarray:
@@ -220,8 +222,8 @@ class Searched:
     def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
         """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
         kept = self.ranks <= ranks
-        found = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
-        return np.cumsum(found.astype(np.int64) if whole else found)
+        at_rank = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
+        return np.cumsum(at_rank.astype(np.int64) if whole else at_rank)
 
     def open_set(self) -> OpenSetPoints:
         """Return the attempts as open set has its operating points of them."""
@@ -235,9 +237,9 @@ class Searched:
             else:
                 rate = math.nan
             return {"recognition_rate": rate}
-        found = self.open_set()
-        dir_, _ = found.at_far(options.targets, int(options.ranks[-1]))
-        return {"eer": found.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+        open_set = self.open_set()
+        dir_, _ = open_set.at_far(options.targets, int(options.ranks[-1]))
+        return {"eer": open_set.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
 class _PartReader(BlockReader):
@@ -321,9 +323,9 @@ class FoldSide:
             places = self.counted.places[options.templates]
             return Attempts.ordered(*(self.counted.values[x] for x in places))
         with threads_for(self.scores):
-            found = list_attempts(self._job(options), self.reader, self._blocks)
-        self._strangers = found["unenrolled"]
-        return Attempts.listed(found["genuine"], found["impostor"])
+            listed = list_attempts(self._job(options), self.reader, self._blocks)
+        self._strangers = listed["unenrolled"]
+        return Attempts.listed(listed["genuine"], listed["impostor"])
 
     @property
     def unenrolled_probes(self) -> Attempts:
@@ -358,9 +360,9 @@ class FoldSide:
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
             (tally,) = run_jobs(self.reader, [job])
             with threads_for(self.scores):
-                found = refine(tally, [job], job.wanted, symmetric=None)
-            points = {"eer": found.equal_error.eer, "auc": found.auc}
-            points |= {"frr_at_far": found.frr_at_far, "far_at_frr": found.far_at_frr}
+                refined = refine(tally, [job], job.wanted, symmetric=None)
+            points = {"eer": refined.equal_error.eer, "auc": refined.auc}
+            points |= {"frr_at_far": refined.frr_at_far, "far_at_frr": refined.far_at_frr}
         return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}
 
     # -- identification

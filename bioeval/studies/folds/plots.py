@@ -55,8 +55,8 @@ class FoldsDisplay(OneResultDisplay):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.far = dataset[f"{self._fold}{'far'}"].values.ravel()
-        self.frr = dataset[f"{self._fold}{'frr'}"].values.ravel()
+        self.far = dataset[f"{self._fold}far"].values.ravel()
+        self.frr = dataset[f"{self._fold}frr"].values.ravel()
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
@@ -103,8 +103,8 @@ class FoldsDisplay(OneResultDisplay):
         bars: list[Any] = []
         for rate in ("far", "frr"):
             middle = v[value.format(rate)]
-            low = v.get(f"{limits.format(rate)}_{'low'}", np.nan)
-            high = v.get(f"{limits.format(rate)}_{'high'}", np.nan)
+            low = v.get(f"{limits.format(rate)}_low", np.nan)
+            high = v.get(f"{limits.format(rate)}_high", np.nan)
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
         given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
@@ -258,6 +258,15 @@ def _of_partitions(systems: Sequence[System]) -> list[str]:
     return [f"{number} of the same subjects; band: {band}, at each point"]
 
 
+def _at_rank_1(dataset: xr.Dataset, rate: str) -> list[xr.DataArray]:
+    """Return the mean of a rate and its limits, of rates over ranks at rank 1."""
+    arrays = []
+    for key in ("mean", "low", "high"):
+        array = dataset[f"{rate}_{key}"]
+        arrays.append(array.sel(rank=1) if array.ndim > 1 else array)
+    return arrays
+
+
 class RepeatedDisplay(CurvesDisplay):
     """Mean curves with their bands; ``x`` of a curve is the rank or the threshold.
 
@@ -279,26 +288,21 @@ class RepeatedDisplay(CurvesDisplay):
             for rate, words in RATES.items():
                 if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
                     continue  # one value for all folds
-                arrays = [dataset[f"{rate}_{key}"] for key in ("mean", "low", "high")]
-                mean, low, high = (a.sel(rank=1) if a.ndim > 1 else a for a in arrays)
+                mean, low, high = _at_rank_1(dataset, rate)
                 x = dataset[mean.dims[0]].values
-                ranks = mean.dims == ("rank",)
-                if ranks:
-                    name = system.name
-                else:
-                    name = f"{system.name} {words}".strip()
-                known = (np.isfinite(x) & np.isfinite(mean.values)).any()
-                why_not = "no rate is defined in any partition"
-                if known:
-                    why_not = ""
+                name = system.name
+                if mean.dims != ("rank",):
+                    name = f"{name} {words}".strip()
+                why_not = ""
+                if not (np.isfinite(x) & np.isfinite(mean.values)).any():
+                    why_not = "no rate is defined in any partition"
                 i = len(curves)
-                limits = low.values, high.values
-                curves.append(Curve(name, x, mean.values, system, why_not, i, i, *limits))
+                curves.append(
+                    Curve(name, x, mean.values, system, why_not, i, i, low.values, high.values)
+                )
         display = cls(curves)
-        display.bands = {
-            c.name: Band(c.name, c.x, c.y, c.low, c.high)  # type: ignore[arg-type]
-            for c in curves
-        }
+        for c in curves:
+            display.bands[c.name] = Band(c.name, c.x, c.y, c.low, c.high)  # type: ignore[arg-type]
         return display
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -319,7 +323,9 @@ class RepeatedDisplay(CurvesDisplay):
                 self._draw_folds(curve, folds, style)
             for low in (self.bands[curve.name].low[shown], folds):
                 lowest = float(np.nanmin(low, initial=lowest))
-        arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
+        arrays = []
+        for band in self.bands.values():
+            arrays += [band.mean, band.low, band.high]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
         last, beyond = ranks_shown(arrays, most, None if whole else most)

@@ -43,9 +43,9 @@ from bioeval.scores import (
 )
 from bioeval.stats import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
-from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
+from bioeval.studies.folds.parts import FoldSide, PartAttempts, Place, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.studies.folds.splits import ReducedGalleries, SplitSides, require_square
+from bioeval.studies.folds.splits import ReducedGalleries, SplitPlan, SplitSides, require_square
 from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
@@ -217,30 +217,29 @@ def repeat(
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = None
     if enrols and scores.exclude:
         left = ReducedGalleries(shape)
+    tasks = []
     if isinstance(ties, str) and ties in get_args(PlainTies):
-        tasks = [replace(part, ties=ties)]
-    else:
-        tasks = []
-    each = counted_parts(scores, parts, tasks)
-    for done, (place, chosen, attempts) in enumerate(each, 1):
+        tasks.append(replace(part, ties=ties))
+    counted = counted_parts(scores, parts, tasks)
+    for done, (place, chosen, attempts) in enumerate(counted, 1):
         view = None
         if all(map(len, chosen)):
             view = scores.select(*chosen)
         if left is not None:
             left.add(place, view)
         for name, values in curves.of(view, attempts, done - 1).items():
-            if name not in found:
+            if name not in arrays:
                 dtype = np.int64 if values.dtype.kind == "i" else np.float64
-                found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
-            found[name][place] = values
+                arrays[name] = np.zeros((*shape, *values.shape), dtype=dtype)
+            arrays[name][place] = values
         if progress is not None:
             reporter(progress)(done, total)
-    made = _dataset(found, curves, scores, splitter, band, confidence)
+    made = _dataset(arrays, curves, scores, splitter, band=band, confidence=confidence)
     if left is None:
         return made
     return left.added_to(made, REPEATED)
@@ -248,16 +247,24 @@ def repeat(
 
 def _parts(
     scores: Scores, splitter: Any
-) -> tuple[Iterator[tuple[tuple[int, int], IndexSet]], tuple[int, int]]:
+) -> tuple[Iterator[tuple[Place, IndexSet]], tuple[int, int]]:
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        parts = enumerate(sides.galleries(splitter))
-        chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in parts)
-        return chosen, (splitter.get_n_splits(), 1)
+        return _of_galleries(sides, splitter), (splitter.get_n_splits(), 1)
     plan = sides.plan(splitter)
-    tests = ((place, plan.split(*place).sides[1]) for place in plan.places)
-    return ((place, sides.places(*part)) for place, part in tests), plan.shape
+    return _of_tests(sides, plan), plan.shape
+
+
+def _of_galleries(sides: SplitSides, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
+    for repeat, (gallery, probes) in enumerate(sides.galleries(splitter)):
+        yield (repeat, 0), sides.places(probes, gallery)
+
+
+def _of_tests(sides: SplitSides, plan: SplitPlan) -> Iterator[tuple[Place, IndexSet]]:
+    for place in plan.places:
+        probes, gallery = plan.split(*place).sides[1]
+        yield place, sides.places(probes, gallery)
 
 
 class _Curves:
@@ -320,29 +327,28 @@ class _Curves:
         if view is None:
             return self._nothing()
         if task == "verification":
-            claims = self.part.claims
             drawn = None
-            if claims is not None:
-                drawn = claims.draw(view, number)
+            if self.part.claims is not None:
+                drawn = self.part.claims.draw(view, number)
             return self._verification(view, FoldSide(view, drawn, counted=counted))
         part, most = FoldSide(view, counted=counted), self.max_rank
         whole = self.ties != "expected"
         role = part.role(self.part)
-        found = part.searched(replace(self.part, impostors=role), self.ties)
-        counts = {"attempts": found.genuine, "skipped": found.skipped}
+        searched = part.searched(replace(self.part, impostors=role), self.ties)
+        counts = {"attempts": searched.genuine, "skipped": searched.skipped}
         if task == "closed_set":
-            ranked = found.ranked(most, whole=whole)
-            points = {"recognition_rate": rate(ranked, found.genuine)[0]}
+            ranked = searched.ranked(most, whole=whole)
+            points = {"recognition_rate": rate(ranked, searched.genuine)[0]}
             return _arrays({"cms_count": ranked, **counts, **points})
         self.roles.add(role)
-        points_of, grid = found.open_set(), to_internal(self.grid, self.kind)
+        points_of, grid = searched.open_set(), to_internal(self.grid, self.kind)
         curves = {
             "di": points_of.detected_at(grid, most, whole=whole),
             "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
         }
         if larger_is_closer(self.kind):
             curves = {name: values[::-1] for name, values in curves.items()}
-        totals = {"genuine_attempts": found.genuine, "impostor_attempts": len(found.other)}
+        totals = {"genuine_attempts": searched.genuine, "impostor_attempts": len(searched.other)}
         points = {
             "eer": points_of.equal_error().eer,
             "dir_at_far": points_of.at_far(self.part.targets, most)[0],
@@ -350,8 +356,8 @@ class _Curves:
         return _arrays({**curves, **totals, **points})
 
     def _verification(self, view: Scores, part: FoldSide) -> dict[str, np.ndarray]:
+        """Return the counts of verification over the grid, and its operating points."""
         grid = to_internal(self.grid, self.kind)
-        counts: dict[str, np.ndarray] = {}
         if part.listed:
             attempts = part.attempts(self.part)
             genuine, fa = attempts.genuine, attempts.false_accepts(grid)
@@ -373,6 +379,7 @@ class _Curves:
         return _arrays({**counts, **totals, **points})
 
     def _nothing(self) -> dict[str, np.ndarray]:
+        """Return the counts of a partition without scores: 0, and its points undefined."""
         task = self.part.task
         t, k, f = len(self.grid), self.max_rank, len(self.part.targets)
         shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
@@ -401,49 +408,58 @@ class _Curves:
 
 
 def _dataset(
-    found: dict[str, np.ndarray],
+    arrays: dict[str, np.ndarray],
     curves: _Curves,
     scores: Scores,
     splitter: Any,
+    *,
     band: str,
     confidence: float,
 ) -> xr.Dataset:
+    """Return counts and points of all partitions, with their rates and bands over partitions."""
     each, part = ("repeat", "fold"), curves.part
-    points = {x.name: found.pop(x.name) for x in POINTS_OF[part.task] if x.name in found}
-    if "attempts" in found:
-        found["genuine_attempts"] = found.pop("attempts")
-    genuine = _or_nan(found["genuine_attempts"])
+    points = {x.name: arrays.pop(x.name) for x in POINTS_OF[part.task] if x.name in arrays}
+    if "attempts" in arrays:
+        arrays["genuine_attempts"] = arrays.pop("attempts")
+    genuine = _or_nan(arrays["genuine_attempts"])
     rates: dict[str, np.ndarray] = {}
-    if "cms_count" in found:
-        rates["cms"] = found["cms_count"] / genuine
+    if "cms_count" in arrays:
+        rates["cms"] = arrays["cms_count"] / genuine
     else:
-        impostor = _or_nan(found["impostor_attempts"])
-        rates["far"] = found["fa"] / impostor
-        if "ga" in found:
-            given = {x: found[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
-            given |= {"ga": found["ga"], "fr": given["genuine_attempts"] - found["ga"]}
-            given |= {"fa": found["fa"], "gr": given["impostor_attempts"] - found["fa"]}
+        impostor = _or_nan(arrays["impostor_attempts"])
+        rates["far"] = arrays["fa"] / impostor
+        if "ga" in arrays:
+            genuine_attempts = arrays["genuine_attempts"][..., None]
+            impostor_attempts = arrays["impostor_attempts"][..., None]
+            given = {
+                "genuine_attempts": genuine_attempts,
+                "impostor_attempts": impostor_attempts,
+                "ga": arrays["ga"],
+                "fr": genuine_attempts - arrays["ga"],
+                "fa": arrays["fa"],
+                "gr": impostor_attempts - arrays["fa"],
+            }
             rates["grr"] = 1 - rates["far"]
             rates |= rates_of(RATES_OF["repeats"], given | rates)
         else:
-            rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
+            rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     over_points = {name: dims_of_point(name) for name in points}
     for name, over in {**dims, **over_points}.items():
         values = {**rates, **points}[name]
         variables[name] = ((*each, *over), values)
-        found_of = _band(values, band, confidence, AVERAGED[name].bounds)
+        statistics = _band(values, band, confidence, AVERAGED[name].bounds)
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
-            variables[f"{name}_{key}"] = (over, found_of[key])
+            variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
-    for name, values in found.items():
+    for name, values in arrays.items():
         variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
-    shape = found["genuine_attempts"].shape
+    shape = arrays["genuine_attempts"].shape
     coordinates: dict[str, np.ndarray]
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if part.task != "closed_set":
-        coordinates |= {"threshold": curves.grid}
+        coordinates["threshold"] = curves.grid
     if part.task != "verification":
         coordinates["rank"] = np.arange(1, curves.max_rank + 1)
     if part.task != "closed_set":
@@ -451,15 +467,13 @@ def _dataset(
     if len(part.frr_targets):
         coordinates["frr_target"] = part.frr_targets
     about = BlockReader(scores).about
-    mixed = (
-        "some partitions have unenrolled probes as impostors, and some have none; give "
-        'impostors="leave-subject-out" or "unenrolled" for all'
-    )
     task = task_in_words(part.task, part.templates)
+    warnings = []
     if len(curves.roles) > 1:
-        warnings = [mixed]
-    else:
-        warnings = []
+        warnings.append(
+            "some partitions have unenrolled probes as impostors, and some have none; give "
+            'impostors="leave-subject-out" or "unenrolled" for all'
+        )
     attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
         "splitter": repr(splitter),
@@ -477,8 +491,8 @@ def _dataset(
     return build(variables, REPEATED, coordinates, attrs)
 
 
-def _arrays(found: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value) for name, value in found.items()}
+def _arrays(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value) for name, value in values.items()}
 
 
 def _or_nan(attempts: np.ndarray) -> np.ndarray:

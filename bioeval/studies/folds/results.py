@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,13 +102,13 @@ RATES, ASSURED = ("far", "frr"), "assured_"
 class AssuredFold:
     """The assured threshold of a fold, and the counts of both parts there."""
 
-    found: Assured
+    promise: Assured
     counts: Mapping[str, int]
 
     @property
     def defined(self) -> bool:
         """Whether a threshold was promised."""
-        return not self.found.reason
+        return not self.promise.reason
 
 
 PARTS = ("", "train_")
@@ -120,6 +121,10 @@ INTERVAL_BY_SUBJECT = (
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
     "claims, among these same subjects; no confidence interval for other subjects"
+)
+
+CORRECTED = (
+    "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
 )
 
 # Hint where the spread over folds gives no interval.
@@ -161,8 +166,7 @@ class Fold:
             if judged.chosen.defined:
                 fa, fr = attempts.errors_at(judged.chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
-            found = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
-            counts |= {f"{prefix}{name}": n for name, n in found.items()}
+            counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
         chosen = judged.chosen
         return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
 
@@ -174,34 +178,55 @@ class Fold:
         return self
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where the values of folds are in arrays over ``repeat, fold``."""
+
+    shape: tuple[int, int]
+    at: tuple[np.ndarray, ...]
+
+    def spread(self, values: Sequence, fill: Any = 0) -> np.ndarray:
+        """Return an array with the value of each fold at its place."""
+        array = np.asarray(values)
+        spread = np.full((*self.shape, *array.shape[1:]), fill, dtype=array.dtype)
+        spread[self.at] = array
+        return spread
+
+    def spread_each(
+        self, of_folds: Sequence[Mapping[str, Any]], fill: Any = 0
+    ) -> dict[str, np.ndarray]:
+        """Return such an array of every value that the folds have."""
+        arrays = {}
+        for name in of_folds[0]:
+            arrays[name] = self.spread([values[name] for values in of_folds], fill)
+        return arrays
+
+
 def fold_dataset(
-    found: Mapping[tuple[int, int], Fold],
+    fold_of: Mapping[tuple[int, int], Fold],
     shape: tuple[int, int],
     about: Provenance,
     options: FoldOptions,
     splitter: Any,
     confidence: float,
     resampled: Sequence[PooledRates] = (),
+    *,
+    bound: str = BOUND,
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
     Intervals are those of `resampled` where it is given: at the thresholds of the rule, and at
-    the assured ones.
+    the assured ones. `bound` says where else there is one, if the spread over folds is 0.
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
-    folds, at = list(found.values()), tuple(np.array(list(found)).T)
-
-    def spread(values: Sequence, fill: Any = 0) -> np.ndarray:
-        """Return an array with the value of each fold at its place."""
-        array = np.asarray(values)
-        out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
-        out[at] = array
-        return out
-
-    there, defined = spread([True] * len(folds)), spread([fold.defined for fold in folds])
-    counts = {name: spread([fold.counts[name] for fold in folds]) for name in folds[0].counts}
-    detected = {part: spread([fold.detected[part] for fold in folds]) for part in folds[0].detected}
+    folds = list(fold_of.values())
+    places = _Places(shape, tuple(np.array(list(fold_of)).T))
+    spread, spread_each = places.spread, places.spread_each
+    there = spread([True] * len(folds))
+    defined = spread([fold.defined for fold in folds])
+    counts = spread_each([fold.counts for fold in folds])
+    detected = spread_each([fold.detected for fold in folds])
     sizes = {
         "train_subjects": spread([fold.train_subjects for fold in folds]),
         "test_subjects": spread([fold.test_subjects for fold in folds]),
@@ -212,45 +237,50 @@ def fold_dataset(
     if not closed and judges:
         variables["threshold"] = (over, to_user(threshold, about.kind))
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
+    ratios = {}
     if closed or judges:
         ratios = _ratios(attempts, detected)
-    else:
-        ratios = {}
-    pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
-    points = {
-        name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
-    }
+    pooled = _ratios(_over_all_folds(attempts), _over_all_folds(detected))
+    points = spread_each([fold.points for fold in folds], np.nan)
     assured = [fold.assured for fold in folds if fold.assured is not None]
     if assured:
-        own, rates, both = assured_variables(assured, spread, about.kind)
-        variables |= own
-        ratios, pooled = {**ratios, **rates}, {**pooled, **both}
+        at_assured, rates, pooled_rates = assured_variables(assured, places, about.kind)
+        variables |= at_assured
+        ratios |= rates
+        pooled |= pooled_rates
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
-    judged = judges or closed
-    variables |= {k: (over, n) for k, n in counts.items() if judged or k.endswith("attempts")}
+    for name, number in counts.items():
+        if judges or closed or name.endswith("attempts"):
+            variables[name] = (over, number)
     if closed:
-        variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
+        for part, hits in detected.items():
+            variables[f"{part}cms_count"] = ((*over, "rank"), hits)
     variables |= {name: (over, n) for name, n in sizes.items()}
-    mean_sizes = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
-    how = IntervalOverFolds(options.interval, confidence, *mean_sizes)
+    how = IntervalOverFolds(
+        options.interval,
+        confidence,
+        test_size=float(sizes["test_subjects"][there].mean()),
+        train_size=float(sizes["train_subjects"][there].mean()),
+    )
     summaries = _summaries({**ratios, **points}, pooled, there, how)
     if resampled:
         limits = ends_by_subject(resampled[0])
-        for more in resampled[1:]:
-            limits |= {f"{ASSURED}{name}": ends for name, ends in ends_by_subject(more).items()}
+        for at_promised in resampled[1:]:
+            for name, ends in ends_by_subject(at_promised).items():
+                limits[f"{ASSURED}{name}"] = ends
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             part, rate = _part_of(name)
             summaries[rate] |= {f"{part}low": low, f"{part}high": high}
-    own, statistics = _summarised(summaries, {name: dims_of_point(name) for name in summaries})
-    variables |= own
+    of_rates, statistics = _summarised(summaries)
+    variables |= of_rates
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     coordinates["statistic"] = statistics
     if options.task != "verification":
         coordinates["rank"] = options.ranks
-    if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
+    if any("far_target" in dims for dims, _ in variables.values()):
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
     if len(options.frr_targets):
@@ -262,15 +292,16 @@ def fold_dataset(
     if isinstance(splitter, Experiment):
         unit = "repeat"
     warnings = [
-        *_warnings(ratios, there, options, unit),
+        *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
         *_few_attempts({k: n[there] for k, n in (counts | sizes).items()}, options, unit, about),
         *_infinite_warning(points),
-        *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
+    if resampled:
+        warnings += resampled[0].remarks()
     division = "in folds"
     if isinstance(splitter, Experiment):
         division = "in repeated experiments"
@@ -287,31 +318,37 @@ def fold_dataset(
 
 
 def assured_variables(
-    assured: Sequence[AssuredFold], spread: Callable[..., np.ndarray], kind: str
+    assured: Sequence[AssuredFold], places: _Places, kind: str
 ) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return assured thresholds and their counts, their rates, and those of all folds together."""
     over = ("repeat", "fold")
-    reasons = [fold.found.reason for fold in assured]
-    at = spread([fold.found.threshold for fold in assured], np.nan)
-    limit = spread([fold.found.high for fold in assured], np.nan)
-    counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
+    reasons = [fold.promise.reason for fold in assured]
+    at = places.spread([fold.promise.threshold for fold in assured], np.nan)
+    limit = places.spread([fold.promise.high for fold in assured], np.nan)
+    counts = places.spread_each([fold.counts for fold in assured])
     variables: Variables = {
         "assured_threshold": (over, to_user(at, kind)),
         "assured_limit": (over, limit),
-        "assured_reason": (over, spread(reasons, "")),
+        "assured_reason": (over, places.spread(reasons, "")),
         "assured_refused": ((), sum(map(bool, reasons))),
     }
     for prefix in PARTS:
         for name in ("fa", "fr"):
             variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
-    rates, pooled = (
-        {f"{prefix}{ASSURED}{rate}": found[f"{prefix}{rate}"] for prefix in PARTS for rate in RATES}
-        for found in (
-            _ratios(counts, {}),
-            _ratios({name: n.sum(axis=(0, 1)) for name, n in counts.items()}, {}),
-        )
-    )
-    return variables, rates, pooled
+    return variables, _assured_rates(counts), _assured_rates(_over_all_folds(counts))
+
+
+def _over_all_folds(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: number.sum(axis=(0, 1)) for name, number in counts.items()}
+
+
+def _assured_rates(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    ratios = _ratios(counts, {})
+    rates = {}
+    for prefix in PARTS:
+        for rate in RATES:
+            rates[f"{prefix}{ASSURED}{rate}"] = ratios[f"{prefix}{rate}"]
+    return rates
 
 
 Ends = tuple[float, float, float]
@@ -327,16 +364,16 @@ def ends_by_subject(
     a function of both, such as HTER: its interval then reaches at least to its values at the
     limits of FAR and FRR.
     """
-    found = pooled.rates() | dict(known or {})
-    far = np.array(found["far"])
-    frr = np.array(found["frr"])
+    ends = pooled.rates() | dict(known or {})
+    far = np.array(ends["far"])
+    frr = np.array(ends["frr"])
     if far[0] in (0, 1) or frr[0] in (0, 1):
         for scalar in RATES_OF["folds"]:
             if scalar.of_rates is not None:
-                value, low, high = found[scalar.name]
+                value, low, high = ends[scalar.name]
                 both = [float(x) for x in scalar.of_rates(far[1:], frr[1:])]
-                found[scalar.name] = value, min(low, *both), max(high, *both)
-    return found
+                ends[scalar.name] = value, min(low, *both), max(high, *both)
+    return ends
 
 
 def _ratios(
@@ -367,27 +404,27 @@ class IntervalOverFolds:
     def summary(self, column: np.ndarray, bounds: tuple[float, float]) -> dict[str, Any]:
         """Return the summaries of a rate over folds, but the pooled one."""
         # A part without a subject has no attempt either: then there is nothing to find.
-        found = nadeau_bengio(
+        estimate = nadeau_bengio(
             column,
             max(self.test_size, 1e-9),
             max(self.train_size, 1e-9),
             confidence=self.confidence,
         )
-        low, high = found.low, found.high
+        low, high = estimate.low, estimate.high
         if self.method == "quantile":
             there = column[~np.isnan(column)]
             if len(there) > 1:
                 ends = (1 - self.confidence) / 2, (1 + self.confidence) / 2
-                low, high = (float(x) for x in np.quantile(there, ends))
+                low, high = np.quantile(there, ends).tolist()
         elif _all_alike(column) or not self.train_size:
             low = high = np.nan
         return {
-            "mean": found.mean,
-            "sd": found.sd,
-            "se": found.sd / max(found.folds, 1) ** 0.5,
+            "mean": estimate.mean,
+            "sd": estimate.sd,
+            "se": estimate.sd / max(estimate.folds, 1) ** 0.5,
             "low": low if np.isnan(low) else max(low, bounds[0]),
             "high": high if np.isnan(high) else min(high, bounds[1]),
-            "folds": found.folds,
+            "folds": estimate.folds,
         }
 
 
@@ -418,12 +455,14 @@ def _summaries(
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-            found = [how.summary(column, limits) for column in columns.T]
-        keys = [key for key in OVER_FOLDS if key != "pooled"]
-        summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
+            of_columns = [how.summary(column, limits) for column in columns.T]
+        of_rate = summaries.setdefault(rate, {})
+        for key in OVER_FOLDS:
+            if key != "pooled":
+                values = np.array([summary[key] for summary in of_columns])
+                of_rate[f"{part}{key}"] = values.reshape(inner)
         if name in pooled:
-            summary["pooled"] = np.asarray(pooled[name])
-        summaries.setdefault(rate, {}).update({f"{part}{k}": x for k, x in summary.items()})
+            of_rate[f"{part}pooled"] = np.asarray(pooled[name])
     return summaries
 
 
@@ -434,16 +473,12 @@ def _all_alike(column: np.ndarray) -> bool:
 
 
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
-    quantile = options.interval == "quantile"
-    attrs: dict[str, Any] = {
-        "splitter": repr(splitter),
-        "confidence": float(confidence),
-        "interval_method": "quantile" if quantile else "nadeau-bengio",
-        "interval": SPREAD
-        if quantile
-        else "of the mean, corrected for overlapping training parts "
-        "(Nadeau and Bengio 2003); a heuristic",
-    }
+    """Return the attributes of the options, and on what a threshold is chosen."""
+    attrs: dict[str, Any] = {"splitter": repr(splitter), "confidence": float(confidence)}
+    if options.interval == "quantile":
+        attrs |= {"interval_method": "quantile", "interval": SPREAD}
+    else:
+        attrs |= {"interval_method": "nadeau-bengio", "interval": CORRECTED}
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.assurance is not None:
@@ -473,11 +508,17 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _warnings(
-    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str
+    ratios: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    options: FoldOptions,
+    unit: str,
+    bound: str,
 ) -> list[str]:
+    """Return warnings of rates that are not defined in each fold, or without a spread."""
     said = []
     number = int(there.sum())
-    closed = options.task != "verification"
+    if options.task != "verification":
+        bound = ""
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
@@ -495,7 +536,7 @@ def _warnings(
             value = int(np.nanmax(values[there]))
             said.append(
                 f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
-                "there is no interval" + ("" if closed else BOUND)
+                f"there is no interval{bound}"
             )
     if number == 1:
         said.append(f"there is one {unit} only: no interval and no standard deviation")
@@ -503,10 +544,11 @@ def _warnings(
 
 
 def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
-    skipped = 0
-    if "skipped" in counts:
-        skipped = int(counts["skipped"].sum())
-    if not skipped or layout == "all-against-all":
+    """Return a warning of the probes that closed set leaves out."""
+    if "skipped" not in counts or layout == "all-against-all":
+        return []
+    skipped = int(counts["skipped"].sum())
+    if not skipped:
         return []
     return [
         f"{counted(skipped, 'probes')} without a mate in the gallery of the test part left out; "
@@ -516,12 +558,12 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
 
 def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
     """Return a warning of the pairs tested in no fold: their subjects are in two folds."""
-    crossing = 0
-    if "crossing_pairs" in counts:
-        crossing = counts["crossing_pairs"].sum()
+    if "crossing_pairs" not in counts:
+        return []
+    crossing = counts["crossing_pairs"].sum()
     if not crossing:
         return []
-    tested = sum(counts[f"{role}_attempts"].sum() for role in ("genuine", "impostor"))
+    tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
     repeats, folds = shape
     left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
     return [
@@ -537,28 +579,28 @@ def _few_attempts(
     """Return a warning of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
-    genuine = int(counts[f"{'genuine'}_attempts"].min())
-    impostor = int(counts[f"{'impostor'}_attempts"].min())
+    genuine = int(counts["genuine_attempts"].min())
+    impostor = int(counts["impostor_attempts"].min())
     rate = "FRR"
     if options.task == "open_set":
         rate = "DIR"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"].min()))
-    found = support_warnings(options.far_targets, impostor, False, rate, people)
-    found += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
+    said = support_warnings(options.far_targets, impostor, False, rate, people)
+    said += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
     more = "a larger test part"
     if unit == "fold":
         more = "fewer folds"
-    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]
+    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in said]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
     """Return a warning of the folds whose log-likelihood ratios have an infinite cost."""
-    number = 0
-    if "cllr" in points:
-        number = int(np.isinf(points["cllr"]).sum())
+    if "cllr" not in points:
+        return []
+    number = int(np.isinf(points["cllr"]).sum())
     if not number:
         return []
     return [
@@ -570,11 +612,11 @@ def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
 
 def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     """Return the gallery sizes of both parts in words, and a warning where they differ."""
-    train = span([size[0] for size in sizes])
-    test = span([size[1] for size in sizes])
-    if not any(searched for searched, _ in sizes):
+    train_sizes, test_sizes = np.array(sizes).T.tolist()
+    test = span(test_sizes)
+    if not any(train_sizes):
         return f"galleries of the test: {test} subjects", []
-    said = f"galleries: training {train} subjects, test {test}"
+    said = f"galleries: training {span(train_sizes)} subjects, test {test}"
     if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
         return said, []
     return f"{said}: not comparable", [
@@ -593,7 +635,7 @@ def span(counts: list[int]) -> str:
 
 def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
     """Return a warning of the folds in which nothing can be promised, with the first reason."""
-    reasons = [fold.found.reason for fold in folds if fold.found.reason]
+    reasons = [fold.promise.reason for fold in folds if fold.promise.reason]
     if not reasons:
         return []
     rates = "the means at assured thresholds are over the others"
@@ -606,17 +648,18 @@ def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
 
 
 def _summarised(
-    found: Mapping[str, Mapping[str, Any]], dims: Mapping[str, tuple[str, ...]]
+    summaries: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Variables, np.ndarray]:
     """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
 
-    `found` has the values of each statistic by the rate, `dims` what they are over.
+    `summaries` has the values of each statistic by the rate.
     """
-    each = (f"{part}{key}" for part in PARTS for key in OVER_FOLDS)
-    labels = [label for label in each if any(label in values for values in found.values())]
+    known = {*itertools.chain.from_iterable(summaries.values())}
+    labels = [part + key for part in PARTS for key in OVER_FOLDS if part + key in known]
     variables = {}
-    for rate, values in found.items():
-        shape = np.shape(values["mean"])
-        rows = [np.broadcast_to(values.get(label, np.nan), shape) for label in labels]
-        variables[f"{rate}_summary"] = (("statistic", *dims[rate]), np.stack(rows))
+    for rate, values in summaries.items():
+        rows = np.full((len(labels), *np.shape(values["mean"])), np.nan)
+        for i, label in enumerate(labels):
+            rows[i] = values.get(label, np.nan)
+        variables[f"{rate}_summary"] = (("statistic", *dims_of_point(rate)), rows)
     return variables, np.array(labels)

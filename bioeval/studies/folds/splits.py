@@ -51,18 +51,16 @@ class Split:
     @property
     def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The probes and the gallery of the training part and of the test part."""
-        galleries = self.train_gallery, self.test_gallery
+        train_gallery, test_gallery = self.train_gallery, self.test_gallery
         return [
-            (part, part if gallery is None else gallery)
-            for part, gallery in zip((self.train, self.test), galleries, strict=True)
+            (self.train, self.train if train_gallery is None else train_gallery),
+            (self.test, self.test if test_gallery is None else test_gallery),
         ]
 
     def sizes(self, subject: np.ndarray) -> tuple[int, int]:
         """Return the number of subjects in both parts; `subject` are the codes of all samples."""
-        train, test = (
-            int(np.count_nonzero(np.bincount(subject[np.concatenate(both)]))) for both in self.sides
-        )
-        return train, test
+        train, test = self.sides
+        return _distinct(subject[np.concatenate(train)]), _distinct(subject[np.concatenate(test)])
 
     def trained_on(self, subject: np.ndarray) -> np.ndarray:
         """Return the subjects of the training part, and of that which an estimator is fitted on."""
@@ -71,6 +69,10 @@ class Split:
     def subjects_in_both(self, subject: np.ndarray) -> int:
         """Return the number of subjects of the test part that are in the training part, too."""
         return len(np.intersect1d(self.trained_on(subject), subject[np.concatenate(self.sides[1])]))
+
+
+def _distinct(codes: np.ndarray) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _splits(
@@ -83,12 +85,13 @@ def _splits(
             "be.repeat evaluates with each of its galleries"
         )
     if isinstance(splitter, Experiment):
-        for one in splitter.split(range(n), labels, groups, meta=meta):
-            train, test = one.threshold_probe, one.probe
-            split = Split(train, test, one.train if len(one.train) else train)
+        for drawn in splitter.split(range(n), labels, groups, meta=meta):
+            train, test = drawn.threshold_probe, drawn.probe
+            split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
             if splitter.has_galleries:
-                galleries = {"train_gallery": one.threshold_gallery, "test_gallery": one.gallery}
-                split = replace(split, **galleries)
+                split = replace(
+                    split, train_gallery=drawn.threshold_gallery, test_gallery=drawn.gallery
+                )
             if not splitter.by_subject:
                 subject = LabelCodes(labels, "labels").codes
                 seen = np.isin(subject[test], split.trained_on(subject))
@@ -96,10 +99,11 @@ def _splits(
             yield split
         return
     for parts in split_samples(splitter, n, labels, groups, meta):
-        *fitted, train, test = (_as_part(part, n, splitter) for part in parts)
+        checked = [_as_part(part, n, splitter) for part in parts]
+        train, test = checked[-2:]
         if not len(test):
             raise DataError(f"{type(splitter).__name__} yields an empty test part")
-        yield Split(train, test, fitted[0] if fitted else train)
+        yield Split(train, test, fitted=checked[0])  # the first of three, or the training part
 
 
 def split_samples(
@@ -147,12 +151,12 @@ class SplitPlan:
     """
 
     def __init__(
-        self, found: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
+        self, splits: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
     ):
         self.n, self.by_parts = n, by_parts
         self._tests: list[np.ndarray] = []
         self._others: list[Split | None] = []
-        for split in found:
+        for split in splits:
             self._tests.append(split.test)
             trained = np.zeros(n, dtype=bool)
             trained[split.train] = True
@@ -162,12 +166,12 @@ class SplitPlan:
             self._others.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
-        if shuffled or by_parts:
-            self.codes = None
-        else:
+        self.codes = None
+        if not shuffled and not by_parts:
             self.codes = self._as_codes()
 
     def _as_codes(self) -> np.ndarray | None:
+        """Return the fold of each sample in each repeat, if all repeats test the same samples."""
         if any(other is not None for other in self._others):
             return None
         rows: list[np.ndarray] = []
@@ -179,8 +183,7 @@ class SplitPlan:
             rows[-1][test] = fold
             fold += 1
         codes = np.array(rows)
-        same = ((codes >= 0) == (codes[0] >= 0)).all()
-        if same:
+        if ((codes >= 0) == (codes[0] >= 0)).all():
             return codes
         return None
 
@@ -302,7 +305,7 @@ class SplitSides:
 
     def subjects_in(self, samples: np.ndarray) -> int:
         """Return the number of subjects of some samples."""
-        return int(np.count_nonzero(np.bincount(self.subject[samples])))
+        return _distinct(self.subject[samples])
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Return the number of subjects in the training part and in the test part."""
@@ -314,8 +317,8 @@ class SplitSides:
 
     def views(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return the scores of the training part and of the test part."""
-        train, test = (self.between(*part) for part in split.sides)
-        return train, test
+        train, test = split.sides
+        return self.between(*train), self.between(*test)
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""
@@ -439,12 +442,9 @@ class PairSides:
             return 0
         if not self.scores._knows_subjects:
             return None
-        codes = self.scores._pair_codes
-        train, test = (
-            np.concatenate([codes.probe[part], codes.gallery[part]])
-            for part in (np.append(split.train, split.fitted), split.test)
-        )
-        return len(np.intersect1d(train, test))
+        ends = np.stack([self.scores._pair_codes.probe, self.scores._pair_codes.gallery])
+        trained = ends[:, np.append(split.train, split.fitted)]
+        return len(np.intersect1d(trained, ends[:, split.test]))
 
     def views(self, split: Split) -> tuple[PairScores | None, PairScores | None]:
         """Return the pairs of the training part and of the test part."""

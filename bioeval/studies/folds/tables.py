@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,7 +73,8 @@ class FoldTable:
             "normal": f"the middle {confidence:g} % of the {unit_of(first)}s by a normal "
             "approximation (variation between draws, not a confidence interval for other people)",
         }.get(method, f"{confidence:g} % for the pooled rate by {method}")
-        points = any(row.at_own_threshold for ds in self.datasets.values() for row in averaged(ds))
+        rows = itertools.chain.from_iterable(map(averaged, self.datasets.values()))
+        points = any(row.at_own_threshold for row in rows)
         if points and "pooled" in of:
             of += " (without a pooled rate: for the test mean by Nadeau and Bengio, a heuristic)"
         se = ""
@@ -88,22 +90,22 @@ class FoldTable:
         own = ""
         if points:
             own = "Own thresholds: chosen on the test part itself (optimistic). "
-        training = "Training: rate on the data of the threshold (optimistic). "
-        if not any(
-            "train_subjects" in ds and ds["train_subjects"].values.any()
-            for ds in self.datasets.values()
-        ):
-            training = ""
+        training = ""
+        if any(map(_has_training, self.datasets.values())):
+            training = "Training: rate on the data of the threshold (optimistic). "
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}{pooled}interval: "
             f"{of}. {own}".rstrip(),
             style="dim",
         )
-        yield from warned(
-            self._reword(with_joined_targets(w))
-            for d in self.datasets.values()
-            for w in _said(d, "warnings").split("\n")
-        )
+        lines: list[str] = []
+        for dataset in self.datasets.values():
+            lines += _said(dataset, "warnings").split("\n")
+        yield from warned(self._reword(with_joined_targets(line)) for line in lines)
+
+
+def _has_training(dataset: xr.Dataset) -> bool:
+    return "train_subjects" in dataset and bool(dataset["train_subjects"].values.any())
 
 
 def _said(dataset: xr.Dataset, attribute: str) -> str:
@@ -112,6 +114,7 @@ def _said(dataset: xr.Dataset, attribute: str) -> str:
 
 
 def _head(attrs: dict[Any, Any], terms: str) -> Table:
+    """Return the heading lines of a result."""
     splitter = str(attrs["splitter"])
     splitter = _GIVEN.get(splitter.partition("(")[0], splitter)
     if len(splitter) > _LONGEST:
@@ -129,6 +132,7 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
 
 
 def _details(dataset: xr.Dataset) -> Iterator[str]:
+    """Return what a result says of thresholds and galleries."""
     if dataset.attrs.get("galleries"):
         yield str(dataset.attrs["galleries"])
     if "partitions" in dataset.attrs:
@@ -169,14 +173,11 @@ def _divisions(dataset: xr.Dataset) -> str:
     trained = "trained on"
     if "experiment" in dataset.attrs:
         trained = "where thresholds are chosen"
-    sizes = [
-        f"{_span(dataset[f'{part}_subjects'].values)} {words}"
-        for part, words in (("train", trained), ("test", "tested"))
-    ]
+    train, test = _span(dataset["train_subjects"].values), _span(dataset["test_subjects"].values)
     divided = f"{counted(repeats, 'divisions')} into {counted(folds, 'folds')}"
     if "experiment" in dataset.attrs:
         divided = counted(repeats, "repeats")
-    return f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    return f"{divided}; {dataset.attrs['sizes_are_of']}: {train} {trained}, {test} tested"
 
 
 def _assured(dataset: xr.Dataset) -> str:

@@ -35,5 +35,5 @@ def evaluate(
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     if at_frr is None:
         at_frr = ()
-    found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
-    return tree_of(dict(found))
+    datasets = evaluate_folds(scores, card, targets, at_frr, progress=progress)
+    return tree_of(dict(datasets))

@@ -74,16 +74,16 @@ def gallery_size_command(data: str, **options: Any) -> None:
         from bioeval.studies.galleries.gallery_size import gallery_size
 
         scores = run.read()
-        found = run.count(gallery_size, scores, **run.options)
-        require_values([found["cms"]], [scores])
-        document = {"file": data, **_size_document(found)}
+        dataset = run.count(gallery_size, scores, **run.options)
+        require_values([dataset["cms"]], [scores])
+        document = {"file": data, **_size_document(dataset)}
         csv = _curve_files(
-            found,
+            dataset,
             "gallery_size",
             "gallery_size",
             {"cms": "rank", "far": "threshold", "frr": "threshold"},
         )
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
@@ -92,30 +92,34 @@ def _size_document(ds: xr.Dataset) -> dict[str, Any]:
 
     ranks = shown_ranks((), ds["rank"].values.tolist())
     shares = ds["unenrolled_share"].values.tolist()
-    rows = [
-        {
-            "gallery_size": int(one["gallery_size"]),
-            "extrapolated": bool(one["extrapolated"]),
-            "far_extrapolated": bool(one["far_extrapolated"]),
-            "cms": {str(k): float(one["cms"].sel(rank=k)) for k in ranks},
-            "least_error": [
+    rows = []
+    for i in range(ds.sizes["gallery_size"]):
+        of_size = ds.isel(gallery_size=i)
+        least_error = []
+        for u, share in enumerate(shares):
+            least_error.append(
                 {
                     "unenrolled_share": share,
-                    "error_share": float(one["least_error_share"][u]),
-                    "threshold": float(one["least_error_threshold"][u]),
+                    "error_share": float(of_size["least_error_share"][u]),
+                    "threshold": float(of_size["least_error_threshold"][u]),
                 }
-                for u, share in enumerate(shares)
-            ],
-        }
-        for one in (ds.isel(gallery_size=i) for i in range(ds.sizes["gallery_size"]))
-    ]
+            )
+        rows.append(
+            {
+                "gallery_size": int(of_size["gallery_size"]),
+                "extrapolated": bool(of_size["extrapolated"]),
+                "far_extrapolated": bool(of_size["far_extrapolated"]),
+                "cms": {str(k): float(of_size["cms"].sel(rank=k)) for k in ranks},
+                "least_error": least_error,
+            }
+        )
     parts: dict[str, Any] = {"gallery_sizes": rows}
     if "validation_size" in ds.dims:
-        names = {"validation_size": "predicted_from"}
-        parts["validation"] = [
-            {names.get(x, x.removeprefix("validation_")): value for x, value in row.items()}
-            for row in rows_over(ds, "validation_size")
-        ]
+        parts["validation"] = []
+        for row in rows_over(ds, "validation_size"):
+            plain = {"predicted_from": row.pop("validation_size")}
+            plain |= {name.removeprefix("validation_"): value for name, value in row.items()}
+            parts["validation"].append(plain)
     return described(ds, **parts)
 
 
@@ -160,15 +164,15 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         from bioeval.studies.galleries.gallery_templates import gallery_templates
 
         scores = run.read()
-        found = run.count(gallery_templates, scores, **run.options)
-        require_values([found["frr"], found["far"]], [scores])
-        document = {"file": data, **_templates_document(found)}
+        dataset = run.count(gallery_templates, scores, **run.options)
+        require_values([dataset["frr"], dataset["far"]], [scores])
+        document = {"file": data, **_templates_document(dataset)}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
         csv: dict[str, Any] = {
-            "gallery_templates.csv": rows_over(found, "gallery_templates"),
-            **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
+            "gallery_templates.csv": rows_over(dataset, "gallery_templates"),
+            **_curve_files(dataset, "gallery_templates", "templates", {"cms": "rank", **over}),
         }
-        run.finish(found, document, csv)
+        run.finish(dataset, document, csv)
 
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:

@@ -111,9 +111,9 @@ def gallery_size_dataset(
     model = Sizes(tally, ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
-    found = np.stack([model.identified(int(size)) for size in sizes])
+    identified = np.stack([model.identified(int(size)) for size in sizes])
     fa = np.stack([model.accepted(int(size)) for size in sizes])
-    dir_, cms = rate(found[:, :-1], genuine), rate(found[:, -1], genuine)
+    dir_, cms = rate(identified[:, :-1], genuine), rate(identified[:, -1], genuine)
     far = rate(np.minimum(fa, impostor), impostor)
     order = slice(None, None, -1 if larger_is_closer(about.kind) else 1)
     dir_, far = dir_[:, order], far[:, order]
@@ -211,14 +211,16 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
     if beyond:
         many = sizes[sizes > subjects]
         larger = ", ".join(f"{size:,}" for size in many)
-        found = [
+        remarks = [
             f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
             f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
             f"by the model {MODEL}; its validation errors are those within the data"
         ]
         if model.closer_model is None and model.genuine:
-            found.append("no non-mated subject is closer than a mate: nothing to extrapolate from")
-        return found
+            remarks.append(
+                "no non-mated subject is closer than a mate: nothing to extrapolate from"
+            )
+        return remarks
     return [
         f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
         f"{subjects - 1:,} other subject{'s' * (subjects != 2)}"
@@ -352,25 +354,25 @@ def gallery_size(
         repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(reader, [job], progress)
-    found = gallery_size_dataset(
+    dataset = gallery_size_dataset(
         tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors
     )
     if not repeats:
-        return found
-    names = {name: found["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
-    curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(found["rank"]))
+        return dataset
+    names = {name: dataset["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
+    curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(dataset["rank"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of one gallery, or none of a size
         spread = np.std(curves, axis=0, ddof=1)
     over = ("gallery_size", "rank")
-    found["cms_by_gallery"] = (
+    dataset["cms_by_gallery"] = (
         ("repeat", *over),
         curves,
         Name(f"of each gallery, {names['cms_by_gallery']}").attrs(),
     )
-    found["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
+    dataset["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
     coordinate = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
-    return found.assign_coords(repeat=coordinate)
+    return dataset.assign_coords(repeat=coordinate)
 
 
 def _sampled(
@@ -408,8 +410,8 @@ def _sampled(
     else:
         tasks = [replace(options, ties=ties)]
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
-        found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
-        curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)
+        searched = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
+        curves[place] = rate(searched.ranked(ranks, whole=ties != "expected"), searched.genuine)
     return curves
 
 
@@ -450,8 +452,8 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
         yield Sentence("minus true, the largest over ranks and over thresholds):")
         for i, size in enumerate(ds["validation_size"].values.tolist()):
-            cms = percent(float(ds[f"validation_{'cms'}_error"][i]), "+.2f", " pp")
-            far = percent(float(ds[f"validation_{'far'}_error"][i]), "+.2f", " pp")
+            cms = percent(float(ds["validation_cms_error"][i]), "+.2f", " pp")
+            far = percent(float(ds["validation_far_error"][i]), "+.2f", " pp")
             yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
     yield Warnings(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -294,8 +295,8 @@ def gallery_templates(
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
     variables |= _identification(parts, impostors)
     fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < n)) for n in chosen]
-    draws = [part.claims.draws for part in parts for _ in part.sizes]
-    variables |= {"fewer": np.array(fewer), "draws": np.array(draws)}
+    draws = np.repeat([part.claims.draws for part in parts], [len(part.sizes) for part in parts])
+    variables |= {"fewer": np.array(fewer), "draws": draws}
     kind = scores.kind
     coordinates = {
         "gallery_templates": np.array(chosen),
@@ -304,7 +305,7 @@ def gallery_templates(
         "far_target": targets,
     }
     first = parts[0].claims
-    remarks = [note, *_remarks(chosen, fewer, draws, bool(drawn.repeats), first.numbers)]
+    remarks = [note, *_remarks(chosen, fewer, draws.tolist(), bool(drawn.repeats), first.numbers)]
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,
         "rank_unit": "subject",
@@ -314,12 +315,11 @@ def gallery_templates(
         "impostors": role_of(reader.about.layout, impostors, bool(reader.enrolled.all())),
         "draw": "uniformly without replacement, independently for each probe and subject",
     }
-    found: dict[str, Any] = {
-        name: (_DIMS.get(name, ("gallery_templates",)), x) for name, x in variables.items()
-    }
-    for name, number in zip(("genuine_attempts", "impostor_attempts"), first.numbers, strict=True):
-        found[name] = number
-    dataset = build(found, GALLERY_TEMPLATES, coordinates, attrs)
+    over: dict[str, Any] = {}
+    for name, values in variables.items():
+        over[name] = (_DIMS.get(name, ("gallery_templates",)), values)
+    over["genuine_attempts"], over["impostor_attempts"] = first.numbers
+    dataset = build(over, GALLERY_TEMPLATES, coordinates, attrs)
     for name in ("eer_threshold", "threshold_at_far", "threshold_used"):
         dataset[name].values = to_user(dataset[name].values, kind)
     if larger_is_closer(kind):
@@ -402,7 +402,7 @@ def _verification(
     parts: Sequence[_Part], grid: np.ndarray, targets: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the variables of verification; thresholds are distances."""
-    found: dict[str, list[Any]] = {}
+    rates: dict[str, list[Any]] = {}
     for claims, s in _of_each(parts):
         genuine, impostor = claims.numbers
         fr, fa = claims.errors(s, grid)
@@ -423,8 +423,8 @@ def _verification(
                 spread = (none, none)
             one |= dict(zip(("frr_se", "far_se"), spread, strict=True))
         for name, value in one.items():
-            found.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            rates.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in rates.items()}
 
 
 def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str, np.ndarray]:
@@ -448,18 +448,19 @@ def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str,
 
 def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
     """Return the variables of open-set and closed-set identification."""
-    found: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
+    rates: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
     tally: GalleryTally | None = None
-    for tally in (job.result() for part in parts for job in part.galleries):
+    for job in itertools.chain.from_iterable(part.galleries for part in parts):
+        tally = job.result()
         role = role_of(tally.about.layout, impostors, not tally.non_targets)
         accepted, others = expected_accepts(tally, role)
         identified = rate(expected_ranks(tally), tally.genuine)
-        found["open_set_far"].append(rate(accepted, others))
-        found["dir"].append(identified[:-1])
-        found["cms"].append(identified[-1])
+        rates["open_set_far"].append(rate(accepted, others))
+        rates["dir"].append(identified[:-1])
+        rates["cms"].append(identified[-1])
     assert tally is not None  # there is a number of templates
     searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
-    return {**{name: np.array(values) for name, values in found.items()}, **searches}
+    return {name: np.array(values) for name, values in rates.items()} | searches
 
 
 def _remarks(
@@ -562,10 +563,10 @@ def drawn_verification(
     }
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
     names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
-    found = build(variables, names, coordinates, attrs)
+    dataset = build(variables, names, coordinates, attrs)
     if larger_is_closer(kind):
-        return found.isel(threshold=slice(None, None, -1))
-    return found
+        return dataset.isel(threshold=slice(None, None, -1))
+    return dataset
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -619,11 +620,10 @@ def blocks(found: Found) -> Iterator[Block]:
 def _table(ds: xr.Dataset, columns: dict[str, xr.DataArray], *, fewer: bool = False) -> Table:
     """Return rates, one line for each number of templates."""
     heads = ["templates", *columns]
-    rows = [
-        [f"{size:,}", *(percent(float(column[i]), "fine") for column in columns.values())]
-        for i, size in enumerate(ds["gallery_templates"].values.tolist())
-    ]
+    cells = [[f"{size:,}" for size in ds["gallery_templates"].values.tolist()]]
+    for column in columns.values():
+        cells.append([percent(float(value), "fine") for value in column])
     if fewer and ds["fewer"].values.any():
         heads.append("subjects with fewer")
-        rows = [[*row, f"{n:,}"] for row, n in zip(rows, ds["fewer"].values.tolist(), strict=True)]
-    return Table(heads, rows)
+        cells.append([f"{number:,}" for number in ds["fewer"].values.tolist()])
+    return Table(heads, [[*row] for row in zip(*cells, strict=True)])

@@ -73,11 +73,11 @@ class GalleryTemplatesDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of one result, or of several by name; rates are of verification."""
-        found = [
+        curves = [
             replace(system, dataset=system.dataset.drop_vars(["dir", "cms"], errors="ignore"))
             for system in pick(data, cls.spec.plot)
         ]
-        return cls(cls.spec.curves_of(found))
+        return cls(cls.spec.curves_of(curves))
 
 
 def gallery_templates(data: Any, ax: Axes | None = None, **style: Any) -> GalleryTemplatesDisplay:
@@ -140,9 +140,9 @@ class GallerySizeDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
-        found = cls.spec.curves_at(pick(data, "gallery_size"), ranks)
-        display = cls(replace(curve, dash=DASHES[curve.dash % len(DASHES)]) for curve, _ in found)
-        display.ranks = {curve.name: rank for curve, rank in found}
+        curves = cls.spec.curves_at(pick(data, "gallery_size"), ranks)
+        display = cls(replace(curve, dash=DASHES[curve.dash % len(DASHES)]) for curve, _ in curves)
+        display.ranks = {curve.name: rank for curve, rank in curves}
         return display
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:

@@ -56,8 +56,8 @@ class EveryChoice:
     def _of(self, n: int) -> np.ndarray:
         """Return the choices among `n` templates, each an increasing row."""
         if n not in self._choices:
-            found = itertools.combinations(range(n), min(self.size, n))
-            self._choices[n] = np.array(list(found), dtype=np.int64)
+            subsets = itertools.combinations(range(n), min(self.size, n))
+            self._choices[n] = np.array(list(subsets), dtype=np.int64)
         return self._choices[n]
 
     def blocks(self, block: Block) -> Iterator[Block]:
@@ -91,10 +91,8 @@ class EveryChoice:
         for g, (start, stop) in enumerate(itertools.pairwise(block.starts.tolist())):
             whole = ~gone[:, start:stop].any(axis=1)
             alike = [(np.flatnonzero(whole), np.arange(start, stop))]
-            alike += [
-                (np.array([row]), start + np.flatnonzero(~gone[row, start:stop]))
-                for row in np.flatnonzero(~whole)
-            ]
+            for row in np.flatnonzero(~whole):
+                alike.append((np.array([row]), start + np.flatnonzero(~gone[row, start:stop])))
             for rows, templates in alike:
                 if len(rows) and len(templates):
                     choices = templates[self._of(len(templates))]
@@ -193,10 +191,10 @@ class NearestCells:
         starts = reader.gallery.starts
         counts = np.diff(starts)
         largest = int(counts.max())
-        self._groups = [
-            (groups, starts[groups][:, None] + np.arange(counts[groups[0]]))
-            for groups in (np.flatnonzero(counts == n) for n in np.unique(counts))
-        ]
+        self._groups = []
+        for n in np.unique(counts):
+            groups = np.flatnonzero(counts == n)
+            self._groups.append((groups, starts[groups][:, None] + np.arange(n)))
         self._chance = np.zeros((largest + 1, largest, len(sizes)))
         self._known = {0}
 
@@ -286,7 +284,8 @@ class ExpectedClaims:
                 self._kept.append(Cells(cells.value[kept], cells.chance[kept], kept[kept]))
                 continue
             self.impostor.add(cells.chance, np.where(cells.genuine, -1, bins))
-            self._genuine.append(Cells(*(x[cells.genuine] for x in cells[:3])))
+            own = cells.genuine
+            self._genuine.append(Cells(cells.value[own], cells.chance[own], own[own]))
             for s in range(len(self.cells.sizes)):
                 may = ~cells.genuine & (cells.chance[:, s] > 0)
                 np.fmax.at(self.last[:, s], bins[may], cells.value[may])
@@ -326,22 +325,20 @@ class ExpectedClaims:
         """Return the expected false rejects at each of some distances."""
         values, sums = _stepped(self._own.value, self._own.chance[:, s])
         left = sums.taken_from(self.numbers[0]).values()[:, 0]
-        found = np.append(float(self.numbers[0]), left)
-        return found[np.searchsorted(values, at, side="right")]
+        counts = np.append(float(self.numbers[0]), left)
+        return counts[np.searchsorted(values, at, side="right")]
 
     def spread(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standard errors of FRR and FAR over the drawn galleries."""
         at = np.searchsorted(self.thresholds, thresholds)
-        found = []
+        spreads = []
         for k, attempts in ((1, self.numbers[0]), (0, self.numbers[1])):
             each = self.by_draw[k].cumsum(axis=1)[:, at] / (attempts or np.nan)
-            many = self.draws > 1
-            if many:
+            sd = np.full(len(at), np.nan)
+            if self.draws > 1:
                 sd = each.std(axis=0, ddof=1)
-            else:
-                sd = np.full(len(at), np.nan)
-            found.append(sd / math.sqrt(self.draws))
-        return found[0], found[1]
+            spreads.append(sd / math.sqrt(self.draws))
+        return spreads[0], spreads[1]
 
     # -- operating points
 
@@ -398,20 +395,14 @@ class ExpectedClaims:
             inside = (of_bin == k) & (near.chance[:, s] > 0)
             values, more = _stepped(near.value[inside], near.chance[inside, s])
             every = np.union1d(values, own[bins == k])
-            if k:
-                before = sums[k - 1 : k]
-            else:
-                before = FixedSums.zeros(1, 1)
-            found = np.append(before.values(), more.merge(before).values())
+            before = sums[k - 1 : k] if k else FixedSums.zeros(1, 1)
+            sums_up_to = np.append(before.values(), more.merge(before).values())
             points.append(every)
-            fa.append(found[np.searchsorted(values, every, side="right")])
+            fa.append(sums_up_to[np.searchsorted(values, every, side="right")])
         at, accepted = np.concatenate(points), np.concatenate(fa)
         order = np.argsort(at)
         at, accepted = at[order], np.minimum(accepted[order], impostor)
-        if not len(at) or at[0] > -np.inf:
-            reject_all = -np.inf
-        else:
-            reject_all = np.nan
+        reject_all = np.nan if len(at) and at[0] == -np.inf else -np.inf
         return ErrorCurve(
             np.append(reject_all, at),
             np.append(0.0, accepted),
@@ -436,11 +427,9 @@ class ExpectedClaims:
             return math.nan, math.nan
         curve = self.curve(s)
         at = max(int(np.searchsorted(curve.threshold[1:], threshold, side="right")), 0)
-        if genuine:
-            frr = float(curve.fr[at]) / genuine
-        else:
-            frr = math.nan
-        return frr, float(curve.fa[at]) / impostor if impostor else math.nan
+        frr = float(curve.fr[at]) / genuine if genuine else math.nan
+        far = float(curve.fa[at]) / impostor if impostor else math.nan
+        return frr, far
 
 
 def steps_of(within: np.ndarray) -> np.ndarray:
@@ -460,4 +449,8 @@ def _joined(parts: list[Cells], sizes: int) -> Cells:
     """Return the cells of several blocks as one."""
     nothing = Cells(np.empty(0), np.empty((0, sizes)), np.empty(0, dtype=bool))
     every = [nothing, *parts]
-    return Cells(*(np.concatenate([getattr(x, f) for x in every]) for f in Cells._fields[:3]))
+    return Cells(
+        value=np.concatenate([cells.value for cells in every]),
+        chance=np.concatenate([cells.chance for cells in every]),
+        genuine=np.concatenate([cells.genuine for cells in every]),
+    )

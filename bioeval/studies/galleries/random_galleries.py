@@ -197,8 +197,8 @@ class GalleryJob:
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         first = self.tally.first_unmated
-        found = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
-        return {**found, "first_unmated": Extent(first) if first >= 0 else Extent()}
+        arrays = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
+        return {**arrays, "first_unmated": Extent(first) if first >= 0 else Extent()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Include the counts of all rows."""
@@ -325,10 +325,10 @@ def _rules(subjects: int) -> kernel.Rules:
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
-    found = [roots_legendre(size) for size in sizes]
+    rules = [roots_legendre(size) for size in sizes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in found])
-    weights = np.concatenate([w / w.sum() for _, w in found])
+    nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in rules])
+    weights = np.concatenate([w / w.sum() for _, w in rules])
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
@@ -370,10 +370,10 @@ class SampledJob:
         """Draw for the rows of a block."""
         rows = slice(block.low, block.low + len(block.values))
         shape = (self.drawn.repeats, len(block.values))
-        found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
+        drawn = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
         probes = grouped(block, slice(None))
         self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
-        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        facts = kernel.Facts(**drawn, mates=self.mates[rows], others=self.others[rows])
         kernel.draw_facts(
             probes,
             np.array(self.reader.scores.probe_ids[rows]),
@@ -382,7 +382,7 @@ class SampledJob:
             facts,
         )
         for name in FACTS:
-            self.facts[name][:, rows] = found[name]
+            self.facts[name][:, rows] = drawn[name]
 
     def result(self) -> list[IdentificationTally]:
         """Return the tally of each gallery."""

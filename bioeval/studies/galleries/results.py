@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +78,8 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     >>> mean_over_galleries(results).dir_at_far.values
     array([[1.]])
     """
-    if not isinstance(results, Mapping) or not all(
-        isinstance(x, xr.Dataset) for x in results.values()
-    ):
+    named = isinstance(results, Mapping)
+    if not named or not all(isinstance(x, xr.Dataset) for x in results.values()):
         raise DataError(f"results is {type(results).__name__}; expected results by name, a mapping")
     if len(results) < 2:
         raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
@@ -88,9 +88,10 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if len(tasks) > 1:
         raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
     first = every[0]
-    shared = [name for name in (*_MEANS, *_SUMS) if all(name in dataset for dataset in every)]
+    in_all = set.intersection(*(set(dataset.variables) for dataset in every))
+    shared = [name for name in (*_MEANS, *_SUMS) if name in in_all]
     coordinates: dict[str, Any] = {}
-    for dim in dict.fromkeys(str(dim) for name in shared for dim in first[name].dims):
+    for dim in map(str, dict.fromkeys(itertools.chain(*(first[name].dims for name in shared)))):
         length = None
         if dim == "rank":
             length = min(dataset.sizes[dim] for dataset in every)
@@ -197,9 +198,9 @@ def sampled_dataset(
         variables[f"{key}_sd"] = (old.dims, spread, Name(f"between galleries, {says}").attrs())
         about = Name(f"standard error over galleries, {says}").attrs()
         variables[f"{key}_se"] = (old.dims, spread / np.sqrt(repeats), about)
-    for key, found in curves.items():
+    for key, curve in curves.items():
         about = Name(f"of each drawn gallery, {first[key].attrs['long_name']}").attrs()
-        variables[f"{key}_by_gallery"] = (("repeat", *first[key].dims), np.stack(found), about)
+        variables[f"{key}_by_gallery"] = (("repeat", *first[key].dims), np.stack(curve), about)
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
@@ -222,8 +223,8 @@ def closed_set_expected(
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
-    found = counts.dataset(tally.about, options, note)
-    return with_fewer_mates(found, tally.fewer_mates, tally.genuine, tally.size)
+    dataset = counts.dataset(tally.about, options, note)
+    return with_fewer_mates(dataset, tally.fewer_mates, tally.genuine, tally.size)
 
 
 def open_set_expected(
@@ -236,8 +237,8 @@ def open_set_expected(
     """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
     about = tally.about
     role = role_of(about.layout, impostors, not tally.non_targets)
-    found = expected_ranks(tally)
-    identified, every = found[:-1], found[-1]
+    expected = expected_ranks(tally)
+    identified, every = expected[:-1], expected[-1]
     within = tally.within
     accepted, impostor = expected_accepts(tally, role)
     counts = OpenSetCounts(
@@ -286,14 +287,14 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     """Add the number of genuine attempts with fewer templates than are drawn."""
     if size < 2:
         return dataset
-    found = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
+    dataset = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
     if fewer:
         note = (
             f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
             "templates of their subject; the gallery holds all of these"
         )
-        found.attrs["warnings"] = "\n".join(filter(None, [found.attrs["warnings"], note]))
-    return found
+        dataset.attrs["warnings"] = "\n".join(filter(None, [dataset.attrs["warnings"], note]))
+    return dataset
 
 
 def expected_ranks(tally: GalleryTally) -> np.ndarray:

@@ -76,16 +76,18 @@ class BetaBinomial:
             a, b = _shape(point)
             values, by_a, by_b = logs(chosen, ways, a, b)
             w = shares[chosen]
-            found, slope_a, slope_b = float(w @ values), float(w @ by_a), float(w @ by_b)
+            likelihood = float(w @ values)
+            slope_a = float(w @ by_a)
+            slope_b = float(w @ by_b)
             if rest > 0.0:
                 values, by_a, by_b = logs(below, ways_below, a, b)
                 chances = np.exp(values)
                 over = max(1.0 - float(chances.sum()), 1e-12)
-                found += rest * float(np.log(over))
+                likelihood += rest * float(np.log(over))
                 slope_a -= rest * float(chances @ by_a) / over
                 slope_b -= rest * float(chances @ by_b) / over
             tilt = a * b / (a + b)
-            return -found, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
+            return -likelihood, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
 
         return cls(
             *_shape(_lowest(negative_log_likelihood, np.array([np.log(mean / (1.0 - mean)), 0.0])))
@@ -206,11 +208,11 @@ class SizeJob:
         self.ranks.add(block)
         fused = block.fused(self.fusion)
         tables = self.counter.by_row(fused.values, fused.mate_start, fused.mate_stop)
-        found = np.cumsum(tables[:, :-1], axis=1)
-        rows = slice(block.low, block.low + len(found))
+        counts = np.cumsum(tables[:, :-1], axis=1)
+        rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
-        kernel.add_counts(found, np.where(usable, kind, -1), self.candidates)
+        kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
 
     def result(self) -> SizeTally:
         """Return the tally."""
@@ -248,11 +250,11 @@ class Sizes:
         The gallery's `size` includes the probe's own subject; the shape is (t + 1, k).
         """
         if size <= self.subjects:
-            found = np.empty((len(self.closer), self.ranks))
-            kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, found)
+            identified = np.empty((len(self.closer), self.ranks))
+            kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, identified)
         else:
-            found = self._beyond(self.closer, self.closer_model, self.subjects, size)
-        return np.minimum(found.cumsum(axis=0).cumsum(axis=1), self.genuine)
+            identified = self._beyond(self.closer, self.closer_model, self.subjects, size)
+        return np.minimum(identified.cumsum(axis=0).cumsum(axis=1), self.genuine)
 
     def _beyond(
         self, closer: np.ndarray, model: BetaBinomial | None, known: int, size: int
@@ -297,20 +299,16 @@ class Sizes:
         model = self._far_models[kind][t]
         if model is None:
             all_within = self.tally.candidates[kind, t, 0] == 0
-            if all_within:
-                return 0.0
-            return np.nan
+            return 0.0 if all_within else np.nan
         return model.none_closer(self.population[kind], extra)
 
     @cached_property
     def _far_models(self) -> dict[int, list[BetaBinomial | None]]:
-        return {
-            kind: [
-                _fit(counts.astype(np.float64), self.population[kind])
-                for counts in self.tally.candidates[kind]
-            ]
-            for kind in self.kinds
-        }
+        models: dict[int, list[BetaBinomial | None]] = {}
+        for kind in self.kinds:
+            tables = self.tally.candidates[kind].astype(np.float64)
+            models[kind] = [_fit(counts, self.population[kind]) for counts in tables]
+        return models
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of CMS and FAR predicted from random galleries of `known` subjects.
@@ -322,10 +320,9 @@ class Sizes:
         everyone = self.closer.sum(axis=0, keepdims=True)
         kernel.drawn_marked(self.subjects - 1, known - 1, everyone, limit, marked)
         missing = max(0.0, self.genuine - float(marked.sum()))
+        weights = marked[0]
         if limit < known:
-            weights = np.append(marked[0], missing)
-        else:
-            weights = marked[0]
+            weights = np.append(weights, missing)
         model = _fit(weights, known - 1)
         predicted = self._beyond(marked, model, known, self.subjects)[0].cumsum()
         exact = self.identified(self.subjects)[-1]
@@ -334,6 +331,7 @@ class Sizes:
         return cms, self._validated_far(known)
 
     def _validated_far(self, known: int) -> np.ndarray:
+        """Return the errors of FAR alone, at each threshold."""
         error = np.zeros(len(self.tally.thresholds))
         for kind in self.kinds:
             table = self.tally.candidates[kind].astype(np.float64)
@@ -343,12 +341,10 @@ class Sizes:
             limit = min(known + 1, CENSORED)
             marked = np.empty((len(table), limit))
             kernel.drawn_marked(population, known, table, limit, marked)
-            for t, found in enumerate(marked):
-                missing = max(0.0, table[t].sum() - found.sum())
+            for t, counts in enumerate(marked):
+                weights = counts
                 if limit <= known:
-                    weights = np.append(found, missing)
-                else:
-                    weights = found
+                    weights = np.append(counts, max(0.0, table[t].sum() - counts.sum()))
                 model = _fit(weights, known)
                 none = 1.0
                 if table[t, 1:].any():
@@ -357,7 +353,7 @@ class Sizes:
                     none = model.none_closer(known, population - known)
                 elif not table[t, 0]:
                     none = 0.0
-                error[t] += table[t, 0] - found[0] * none
+                error[t] += table[t, 0] - counts[0] * none
         with np.errstate(invalid="ignore"):
             return error / (self.impostors or np.nan)
 

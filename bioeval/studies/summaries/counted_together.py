@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
@@ -79,8 +80,12 @@ def _shown(scalars: Scalars, ranks: Sequence[int]) -> Scalars:
 
 def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scalars:
     """Return the scalars of verification by single templates or by multi templates."""
-    prefix, points = ("", counts.single) if templates == "single" else ("subjects_", counts.multi)
-    genuine, impostor = counts.of(f"{prefix}genuine"), counts.of(f"{prefix}impostor")
+    if templates == "single":
+        points = counts.single
+        genuine, impostor = counts.of("genuine"), counts.of("impostor")
+    else:
+        points = counts.multi
+        genuine, impostor = counts.of("subjects_genuine"), counts.of("subjects_impostor")
     probes, enrolled = counts.of("probe_subjects"), counts.of("groups")
     everyone = probes + enrolled - counts.of("enrolled_subjects")
     variables: Variables = {
@@ -91,8 +96,8 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         "disjoint_pairs": ((), np.minimum(np.minimum(probes, enrolled), everyone // 2)),
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
-    found, labels = point_scalars(points, kind, independent)
-    shown = {k: v for k, v in found.items() if k not in COSTS}
+    at_points, labels = point_scalars(points, kind, independent)
+    shown = {k: v for k, v in at_points.items() if k not in COSTS}
     return Scalars(variables | shown, labels)
 
 
@@ -120,13 +125,13 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
 def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -> Scalars:
     """Return the scalars of closed set, of candidate lists of one length; CMS is at `ranks`."""
     shown = shown_ranks(ranks, range(1, longest + 1))
-    mated, found = counts.of("mated"), counts.ranked
+    mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
     places = [[1, *ranks].index(rank) for rank in shown]
     variables: Variables = {
-        "cms": (("rank",), found[:, places] / attempts[:, None]),
-        "cms_count": (("rank",), found[:, places]),
-        "recognition_rate": ((), found[:, 0] / attempts),
+        "cms": (("rank",), ranked[:, places] / attempts[:, None]),
+        "cms_count": (("rank",), ranked[:, places]),
+        "recognition_rate": ((), ranked[:, 0] / attempts),
         "attempts": ((), mated),
         "skipped": ((), counts.probes - mated),
         "tied": ((), counts.of("closed_tied")),
@@ -155,60 +160,81 @@ def summaries_tree(
 
     A number that a partition lacks is NaN, and its variable then float64.
     """
-    nodes = dict.fromkeys(node for part in parts for node in part.nodes)
-    found: dict[str, xr.Dataset] = {}
-    for node in nodes:
-        there = [(part.partitions, part.nodes[node]) for part in parts if node in part.nodes]
-        labels: dict[str, np.ndarray] = {}
-        for _, scalars in there:
-            for dim, values in scalars.labels.items():
-                known = labels.setdefault(dim, values)
-                if not np.array_equal(known, values):
-                    both = dict.fromkeys([*known.tolist(), *values.tolist()])
-                    labels[dim] = np.array(sorted(both) if dim == "rank" else [*both])
+    by_node: dict[str, list[_Piece]] = {}
+    for part in parts:
+        for node, scalars in part.nodes.items():
+            by_node.setdefault(node, []).append(_Piece(part.partitions, scalars))
+    datasets: dict[str, xr.Dataset] = {}
+    for node, pieces in by_node.items():
+        labels = _labels_of(pieces)
+        dims_of: dict[str, tuple[str, ...]] = {}
+        for _, scalars in pieces:
+            for name, (dims, _) in scalars.variables.items():
+                dims_of.setdefault(name, dims)
         variables: Variables = {}
-        for name in dict.fromkeys(x for _, scalars in there for x in scalars.variables):
-            dims = next(s.variables[name][0] for _, s in there if name in s.variables)
-            variables[name] = (("partition", *dims), _joined(name, there, labels, number))
-        used = {dim for dims, _ in variables.values() for dim in dims}
+        for name, dims in dims_of.items():
+            variables[name] = (("partition", *dims), _joined(name, dims, pieces, labels, number))
+        used = {*itertools.chain.from_iterable(dims_of.values())}
         coordinates = {"partition": np.arange(number)}
         if "cost" in used:
             variables["cost_prior"] = ("cost",), labels["cost"]
         coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        found[node] = _in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
-    return tree_of(found)
+        datasets[node] = _in_columns(
+            build(variables, names_of(node), coordinates, {**task, **attrs})
+        )
+    return tree_of(datasets)
+
+
+class _Piece(NamedTuple):
+    """The scalars of a task, and the partitions that they are of."""
+
+    partitions: np.ndarray
+    scalars: Scalars
+
+
+def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
+    """Return the labels of all pieces along each dimension; ranks increase."""
+    labels: dict[str, np.ndarray] = {}
+    for _, scalars in pieces:
+        for dim, values in scalars.labels.items():
+            known = labels.setdefault(dim, values)
+            if not np.array_equal(known, values):
+                both = dict.fromkeys([*known.tolist(), *values.tolist()])
+                labels[dim] = np.array(sorted(both) if dim == "rank" else [*both])
+    return labels
 
 
 def _joined(
     name: str,
-    parts: Sequence[tuple[np.ndarray, Scalars]],
+    dims: Sequence[str],
+    pieces: Sequence[_Piece],
     labels: Mapping[str, np.ndarray],
     number: int,
 ) -> np.ndarray:
     """Return a variable of all partitions."""
-    pieces = []
+    values_at = []
     complete = 0
-    for partitions, scalars in parts:
+    for partitions, scalars in pieces:
         if name in scalars.variables:
-            dims, values = scalars.variables[name]
+            _, values = scalars.variables[name]
             places: list[Any] = [partitions]
             for dim in dims:
-                own, whole = scalars.labels[dim], labels[dim].tolist()
-                same = len(own) == len(whole)
-                places.append(np.arange(len(own)) if same else [whole.index(x) for x in own])
+                labelled, whole = scalars.labels[dim], labels[dim].tolist()
+                if len(labelled) == len(whole):
+                    places.append(np.arange(len(whole)))
+                else:
+                    places.append([whole.index(x) for x in labelled])
             complete += np.size(values)
-            pieces.append((np.ix_(*places), values))
+            values_at.append((np.ix_(*places), values))
     shape = (number, *(len(labels[dim]) for dim in dims))
-    whole = complete == np.prod(shape)
-    dtype = np.result_type(*(values for _, values in pieces)) if whole else np.float64
-    if whole:
-        found = np.zeros(shape, dtype)
+    if complete == np.prod(shape):
+        joined = np.zeros(shape, np.result_type(*(values for _, values in values_at)))
     else:
-        found = np.full(shape, np.nan)
-    for at, values in pieces:
-        found[at] = values
-    return found
+        joined = np.full(shape, np.nan)
+    for at, values in values_at:
+        joined[at] = values
+    return joined
 
 
 def partition_attrs(
@@ -251,17 +277,14 @@ def counted_together(
         cards.append(card.name)
         wanted = plan.wanted()
         with threads_for(view):
-            for ordered, chosen in _ordered(scores, sets, places):
-                sets_of = [local for _, local in chosen]
-                found = ordered.counts(
-                    sets_of, rules, wanted, square=square, tasks=_points_of(plan)
-                )
+            for group in _ordered(scores, sets, places):
                 first = 0
-                for counts in found:
-                    number = len(counts.probes)
-                    numbers = np.array([k for k, _ in chosen[first : first + number]])
-                    parts += _scalars(numbers, counts, plan, card, scores)
-                    first += number
+                for counts in group.scores.counts(
+                    group.sets, rules, wanted, square=square, tasks=_points_of(plan)
+                ):
+                    last = first + len(counts.probes)
+                    parts += _scalars(group.partitions[first:last], counts, plan, card, scores)
+                    first = last
     return parts, cards
 
 
@@ -288,11 +311,13 @@ def scalars_together(
         whole, square = (np.arange(m), np.arange(n)), scores.layout == "all-against-all"
         (counts,) = ordered.counts([whole], rules, wanted, square=square, tasks=_points_of(plan))
     for part in _scalars(np.zeros(1, dtype=np.int64), counts, plan, card, scores):
-        return {
-            node: Scalars({k: (d, x[0]) for k, (d, x) in found.variables.items()}, found.labels)
-            for node, found in part.nodes.items()
-        }
+        return {node: _of_one_partition(scalars) for node, scalars in part.nodes.items()}
     return None
+
+
+def _of_one_partition(scalars: Scalars) -> Scalars:
+    variables = {name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()}
+    return Scalars(variables, scalars.labels)
 
 
 def _points_of(plan: Plan) -> list[str]:
@@ -304,7 +329,7 @@ def _by_layout(
     scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
 ) -> dict[bool, list[int]]:
     """Return the partitions that are all-against-all, and those that are not."""
-    found: dict[bool, list[int]] = {}
+    by_layout: dict[bool, list[int]] = {}
     whole = np.array_equal(scores.probe_ids, scores.gallery_ids)
     inside = np.zeros(max(scores.probe_ids.max(), scores.gallery_ids.max()) + 1, dtype=bool)
     for k in places:
@@ -313,8 +338,8 @@ def _by_layout(
         inside[enrolled] = True
         square = (whole and rows is columns) or bool(inside[scores.probe_ids[rows]].all())
         inside[enrolled] = False
-        found.setdefault(square, []).append(k)
-    return found
+        by_layout.setdefault(square, []).append(k)
+    return by_layout
 
 
 def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | None:
@@ -331,46 +356,65 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
             return None
         if alone or (job.fuses and job.fusion != "min"):
             return None
-    both = [plan.tasks.get(name) for name in ("open_set", "closed_set")]
-    ties = [task.options["ties"] if task else "pessimistic" for task in both]
-    if not set(ties) <= {"pessimistic", "optimistic"}:
-        return None
-    units: list[Any] = [task.job if task else None for task in both]
+    by_subject: list[bool] = []
+    ties_first: list[bool] = []
     impostors = "auto"
-    if both[0]:
-        impostors = both[0].options["impostors"]
+    for name in ("open_set", "closed_set"):
+        task: Any = plan.tasks.get(name)
+        if task is None:
+            by_subject.append(False)
+            ties_first.append(True)
+            continue
+        ties = task.options["ties"]
+        if ties not in ("pessimistic", "optimistic"):
+            return None
+        by_subject.append(task.job.rank_unit == "subject")
+        ties_first.append(ties == "pessimistic")
+        if name == "open_set":
+            impostors = task.options["impostors"]
     return IdentificationRules(
-        by_subject=tuple(job is not None and job.rank_unit == "subject" for job in units),
-        ties_first=tuple(x == "pessimistic" for x in ties),
+        by_subject=tuple(by_subject),
+        ties_first=tuple(ties_first),
         impostors=get_args(ImpostorProbes).index(impostors),
         ranks=(1, *shown_ranks(card.report.ranks)),
     )
 
 
-def _ordered(
-    scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
-) -> Iterator[tuple[OrderedScores, list[tuple[int, IndexSet]]]]:
-    """Yield scores in order, with the partitions whose scores they are, as places among them."""
+class _Ordered(NamedTuple):
+    """Scores in order, and the partitions whose scores they are, as places among them."""
+
+    scores: OrderedScores
+    partitions: np.ndarray
+    sets: list[IndexSet]
+
+
+def _ordered(scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]) -> Iterator[_Ordered]:
+    """Yield scores in order: those of all partitions together, or of each by itself."""
     m, n = scores.shape
-    rows, columns = np.zeros(m, dtype=bool), np.zeros(n, dtype=bool)
+    in_rows = np.zeros(m, dtype=bool)
+    in_columns = np.zeros(n, dtype=bool)
     total = 0
     for k in places:
-        rows[sets[k][0]], columns[sets[k][1]] = True, True
-        total += len(sets[k][0]) * len(sets[k][1])
-    used = [np.flatnonzero(side) for side in (rows, columns)]
-    if len(used[0]) * len(used[1]) <= min(OrderedScores.MOST, max(2 * total, CELLS)):
-        groups = [(list(places), used)]
-    else:
-        groups = [([k], [np.unique(side) for side in sets[k]]) for k in places]
-    for group, (some, others) in groups:
-        chosen = []
+        rows, columns = sets[k]
+        in_rows[rows] = True
+        in_columns[columns] = True
+        total += len(rows) * len(columns)
+    used_rows, used_columns = np.flatnonzero(in_rows), np.flatnonzero(in_columns)
+    together = [list(places)]
+    if len(used_rows) * len(used_columns) > min(OrderedScores.MOST, max(2 * total, CELLS)):
+        together = [[k] for k in places]
+    for group in together:
+        if len(together) > 1:
+            used_rows, used_columns = map(np.unique, sets[group[0]])
+        local = []
         for k in group:
-            i, j = np.searchsorted(some, sets[k][0]), np.searchsorted(others, sets[k][1])
-            chosen.append((k, (i, j)))
+            rows, columns = sets[k]
+            local.append((np.searchsorted(used_rows, rows), np.searchsorted(used_columns, columns)))
         try:
-            yield OrderedScores.of(scores.select(some, others)), chosen
+            ordered = OrderedScores.of(scores.select(used_rows, used_columns))
         except DataError:  # raised again for the partition that it is of
             continue
+        yield _Ordered(ordered, np.array(group), local)
 
 
 def _scalars(
@@ -411,19 +455,21 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
     labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
     if "cost" in dataset.dims:
         labels["cost"] = dataset["cost_prior"].values.tolist()
-    found = {}
+    columns = {}
     for name, x in dataset.data_vars.items():
-        for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
-            at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
-            words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
-            said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
-            attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
+        over = [str(dim) for dim in x.dims]
+        if over[0] != "partition":
+            continue
+        for place in np.ndindex(x.shape[1:]):
+            column = str(name)
+            attrs = {**x.attrs}
+            at = {}
+            for dim, i in zip(over[1:], place, strict=True):
+                at[dim] = labels[dim][i]
+                attrs["long_name"] += f"; {dim.replace('_', ' ')} {at[dim]!r}"
+                column += f"_{'rank_' * (dim == 'rank')}{at[dim]!r}"
             if at:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
-            else:
-                attrs |= {}
-            found["_".join([str(name), *words])] = xr.Variable(
-                ("partition",), x.values[:, *place], attrs, fastpath=True
-            )
+            columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
     coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(found, coords, {**dataset.attrs, "schema": SCHEMA})
+    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": SCHEMA})

@@ -114,9 +114,11 @@ def summaries(
     if not sets:
         raise DataError("there are no partitions; expected at least one")
     parts, cards = counted_together(scores, sets, protocol, options)
-    done = {int(k) for part in parts for k in part.partitions}
+    done = np.zeros(len(sets), dtype=bool)
+    for part in parts:
+        done[part.partitions] = True
     for k in range(len(sets)):
-        if k not in done:
+        if not done[k]:
             try:
                 view = scores.select(*sets[k])
                 parts.append(PartitionScalars.of_one(k, *scalars_of(view, protocol, options)))
@@ -153,7 +155,7 @@ def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
         return _checked(scores, given)
     except BioevalError as error:
         try:
-            found = _checked(scores, given, turned=True)
+            turned = _checked(scores, given, turned=True)
         except BioevalError:
             raise error from None
     text = (
@@ -161,18 +163,18 @@ def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
         'first", without which such pairs will be refused two minor versions from now'
     )
     warnings.warn(text, FutureWarning, stacklevel=4)
-    return found
+    return turned
 
 
 def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list[IndexSet]:
     """Return the rows and the columns of each partition; pairs may be `turned`, gallery first."""
-    found = []
-    for place, one in enumerate(given):
+    sets = []
+    for place, partition in enumerate(given):
         try:
-            found.append(places_of(scores, one, turned))
+            sets.append(places_of(scores, partition, turned))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
-    return found
+    return sets
 
 
 def _given(scores: Scores, partitions: Any) -> list[Any]:
@@ -195,8 +197,8 @@ def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        for own, probe in sides.galleries(splitter):
-            yield sides.places(probe, own)
+        for gallery, probes in sides.galleries(splitter):
+            yield sides.places(probes, gallery)
         return
     plan = sides.plan(splitter)
     for place in plan.places:
@@ -212,29 +214,23 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Note(
             f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
         )
-        numbers = {}
+        numbers: dict[str, Any] = {}
         for name, values in ds.data_vars.items():
-            if "partition" in values.dims:
-                over = [str(dim) for dim in values.dims if dim != "partition"]
-                each = values.transpose(*over, "partition").values
-                key = "cost_prior"
-                if over != ["cost"]:
-                    key = "".join(over)
-                if over:
-                    labels = ds[key].values.tolist()
-                else:
-                    labels = []
-                numbers[str(name)] = dict(zip(labels, each, strict=True)) if over else each
+            if "partition" not in values.dims:
+                continue
+            over = [str(dim) for dim in values.dims if dim != "partition"]
+            each = values.transpose(*over, "partition").values
+            if over:
+                labels = ds["cost_prior" if over == ["cost"] else "".join(over)].values.tolist()
+                numbers[str(name)] = dict(zip(labels, each, strict=True))
+            else:
+                numbers[str(name)] = each
         rows = []
         for figure in figures(numbers):
             there = figure.value[~np.isnan(figure.value)]
-            if len(there) > 1:
-                sd = there.std(ddof=1)
-            else:
-                sd = np.nan
+            cells = (np.nan,) * 4
             if len(there):
+                sd = there.std(ddof=1) if len(there) > 1 else np.nan
                 cells = (there.mean(), sd, there.min(), there.max())
-            else:
-                cells = (np.nan,) * 4
             rows.append([figure.label, *map(figure.written, cells), f"{len(there):,}"])
         yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

@@ -72,15 +72,18 @@ def summary(
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
-    found, ranks = scalars_of(scores, protocol, options)
-    for node in [x for x in found if x.startswith("verification")]:
-        known = {"subjects": ((), 0), **found[node].variables}
+    """Return the scalars of one system, and warn where its kind is doubtful."""
+    by_task, ranks = scalars_of(scores, protocol, options)
+    for node, scalars in by_task.items():
+        if not node.startswith("verification"):
+            continue
+        known = {"subjects": ((), 0), **scalars.variables}
         genuine = known["genuine_attempts"][1]
         subjects = known["subjects"][1]
         eer = known["eer"][1]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
         kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)  # which warns
-    return {node: scalars.plain(ranks) for node, scalars in found.items()}
+    return {node: scalars.plain(ranks) for node, scalars in by_task.items()}
 
 
 def scalars_of(
@@ -99,8 +102,8 @@ def scalars_of(
         )
     automatic = protocol == "auto"
     if is_small(scores):  # which spares the steps around counting
-        found = scalars_together(scores, card, options, automatic=automatic)
-        if found is not None:
-            return found, card.report.ranks
+        together = scalars_together(scores, card, options, automatic=automatic)
+        if together is not None:
+            return together, card.report.ranks
     _, counted = Plan.counted(scores, card, options, automatic=automatic)
     return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks

@@ -172,14 +172,14 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):
             raise DataError(f"--claim is {claim}; expected far=X or frr=X")
-        found = run.count(
+        dataset = run.count(
             check_claim,
             run.read(),
             at,
             **{rule.name: rule.values[0]},
             **run.options,
         )
-        run.finish(found, attributes(found, data))
+        run.finish(dataset, attributes(dataset, data))
 
 
 def _with_curves(
@@ -215,9 +215,9 @@ def _with_curves(
             fusion=options["fusion"],
             progress=progress,
         )
-    found = {}
+    extrapolated = {}
     if isinstance(study, xr.DataTree):
-        found["extrapolated_far"] = study["extrapolated_far"].to_dataset()
+        extrapolated["extrapolated_far"] = study["extrapolated_far"].to_dataset()
         study = study.to_dataset()
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
@@ -225,7 +225,7 @@ def _with_curves(
     curves = counted()
     if not np.isin(chosen, curves["threshold"].values).all():
         curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
-    return xr.DataTree.from_dict({task: curves, **found, "threshold_study": study})
+    return xr.DataTree.from_dict({task: curves, **extrapolated, "threshold_study": study})
 
 
 def _require_far(target: str, task: str) -> None:
@@ -253,8 +253,8 @@ def _extrapolated(
     from bioeval.views.tables import table_of
 
     passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
-    found = extrapolate_far(scores, target, **passed, progress=stages.counting)
-    (row,) = rows_over(found, "threshold")
-    words = {name: str(found.attrs[name]) for name in ("model", "reason", "warnings")}
-    plain = {**row, **words, "confidence": found.attrs["confidence"]}
-    return Group(table, Text(""), table_of(found, reword)), plain, found
+    dataset = extrapolate_far(scores, target, **passed, progress=stages.counting)
+    (row,) = rows_over(dataset, "threshold")
+    words = {name: str(dataset.attrs[name]) for name in ("model", "reason", "warnings")}
+    plain = {**row, **words, "confidence": dataset.attrs["confidence"]}
+    return Group(table, Text(""), table_of(dataset, reword)), plain, dataset

@@ -64,10 +64,11 @@ class _Closest:
     def __init__(self, scores: Scores, shares: PairShares):
         self.shares = shares
         self.ways = ways = 2 if scores.layout == "all-against-all" else 1
-        *entries, self.attempts = shares.closest()
-        order = np.lexsort((entries[1], entries[0], entries[2]))
-        self.low, self.high, layer, count = low, high, _, _ = [x[order] for x in entries]
-        self.distance, self.count = shares.thresholds[layer], count / ways
+        low, high, layer, count, self.attempts = shares.closest()
+        order = np.lexsort((high, low, layer))
+        self.low = low = low[order]
+        self.high = high = high[order]
+        self.distance, self.count = shares.thresholds[layer[order]], count[order] / ways
         self.total = self.attempts.sum() / ways
         self.own = (self.attempts.sum(axis=0) + self.attempts.sum(axis=1)) / ways
         # Tied with others than the other direction of the same pair of templates.
@@ -128,14 +129,14 @@ def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
         fits.append((u, *fit, squares))
 
     def at(distance: np.ndarray) -> np.ndarray:
-        found = []
+        tails = []
         for u, level, slope, ((a, b), (_, c)) in fits:
             with np.errstate(divide="ignore", invalid="ignore"):
                 away = np.log(np.maximum(distance, 0) / u)
                 error = np.sqrt(np.maximum(a + 2 * b * away + c * away**2, 0))
                 far = np.where(error <= WIDEST, level + slope * away, np.nan)
-            found.append((far, far - students * error, far + students * error))
-        (far, low, high), (other, lower, higher) = found
+            tails.append((far, far - students * error, far + students * error))
+        (far, low, high), (other, lower, higher) = tails
         return np.array([(far + other) / 2, np.minimum(low, lower), np.maximum(high, higher)])
 
     return at
@@ -185,13 +186,17 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
         return u - (u - closest.distance[0]) * np.expm1(step)
 
     steps = np.linspace(0, 40 if natural else 8, 2001)
-    found = model(place(steps))[2] <= np.log(target)
-    outside, inside = steps[max(int(np.argmax(found)) - 1, 0)], steps[np.argmax(found)]
+    kept = model(place(steps))[2] <= np.log(target)
+    first = int(np.argmax(kept))
+    outside, inside = steps[max(first - 1, 0)], steps[first]
     for _ in range(60):
         middle = (outside + inside) / 2
         within = model(place(middle))[2, 0] <= np.log(target)
-        outside, inside = (outside, middle) if within else (middle, inside)
-    if found.any():
+        if within:
+            inside = middle
+        else:
+            outside = middle
+    if kept.any():
         return place(inside)
     return np.array([np.nan])
 

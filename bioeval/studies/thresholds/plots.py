@@ -102,10 +102,10 @@ class AssuredDisplay(_OverThresholds):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.threshold = dataset[f"point_{'threshold'}"].values
-        self.far = dataset[f"point_{'far'}"].values
-        self.far_high = dataset[f"point_{'far_high'}"].values
-        self.frr = dataset[f"point_{'frr'}"].values
+        self.threshold = dataset["point_threshold"].values
+        self.far = dataset["point_far"].values
+        self.far_high = dataset["point_far_high"].values
+        self.frr = dataset["point_frr"].values
 
         reason = str(dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
         if len(self.threshold) > 1:
@@ -217,10 +217,10 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self.threshold = dataset[f"model_{'threshold'}"].values
-        self.far = dataset[f"model_{'far'}"].values
-        self.far_low = dataset[f"model_{'far_low'}"].values
-        self.far_high = dataset[f"model_{'far_high'}"].values
+        self.threshold = dataset["model_threshold"].values
+        self.far = dataset["model_far"].values
+        self.far_low = dataset["model_far_low"].values
+        self.far_high = dataset["model_far_high"].values
         self.measured = dataset["measured_far"].values
 
         reason = str(dataset.attrs["reason"]) or "the model has no FAR at any threshold"

@@ -39,20 +39,15 @@ class StudyTable:
         self.study, self._reword, self._translate = study, reword, term_translator(study)
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
-        self._by_subject = any(
-            np.isfinite(study[f"optimistic_{rate}_{end}"])
-            for rate in _LABELS
-            for end in ("low", "high")
-        )
+        limits = [f"optimistic_{rate}_{end}" for rate in _LABELS for end in ("low", "high")]
+        self._by_subject = any(np.isfinite(study[name]) for name in limits)
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
         self._of_searches = "unenrolled_people" in study
         self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
-        sign = "<="
-        if larger_is_closer(attrs["kind"]):
-            sign = ">="
+        sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
         lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
         yield grid((name, text) for name, text in lines if text)
         yield Text("")
@@ -67,16 +62,12 @@ class StudyTable:
             exact = f" (exactly {t!r})"
         promised = str(attrs.get("assured_sentence", ""))
         reach = self._translate(str(attrs["out_of_reach"]))
-        if reach:
-            prefix = "Provisional"
-        elif self._given:
-            prefix = "Given"
-        else:
-            prefix = "Install"
         if promised:
-            prefix = "Without assurance"
-            if attrs["assured_reason"]:
-                prefix = "Without a promise"
+            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
+        elif reach:
+            prefix = "Provisional"
+        else:
+            prefix = "Given" if self._given else "Install"
         what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
@@ -105,9 +96,8 @@ class StudyTable:
         yield from self._needed()
         yield from self._lines(narrow)
         said = self._translate(str(attrs["warnings"])).split("\n")
-        yield from warned(
-            self._reword(text) for text in said if text not in (reach, self._translate(doubt))
-        )
+        shown = {reach, self._translate(doubt)}
+        yield from warned(self._reword(text) for text in said if text not in shown)
 
     def _attempts(self) -> str:
         """Return in words how many templates of a subject a claim is compared with."""
@@ -125,13 +115,9 @@ class StudyTable:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
-            searches = "impostors"
-            if self._of_searches:
-                searches = f"searches by {_UNENROLLED}"
+            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
             over = attrs.get("assured_over", "pairs of people")
-            sign = "<="
-            if larger_is_closer(attrs["kind"]):
-                sign = ">="
+            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
             on_these = (
                 f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
                 f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
@@ -155,9 +141,7 @@ class StudyTable:
     def _rates(self, width: int) -> tuple[Table, list[str]]:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
-        here = "where chosen"
-        if self._given:
-            here = "these data"
+        here = "these data" if self._given else "where chosen"
         every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
         if not self._by_subject:
             every.remove("by subject")
@@ -187,33 +171,38 @@ class StudyTable:
         return "-"
 
     def _lines(self, narrow: bool) -> Iterator[Any]:
-        study, v = self.study, self._v
+        """Yield what the columns are, and the thresholds of the folds."""
+        study = self.study
         t = study["fold_threshold"].values
         t = t[np.isfinite(t)]
-        confidence = 100 * float(study.attrs["confidence"])
         yield Text("")
-        by_subject = (
-            f"; by subject: its {confidence:g} % interval from resampled subjects at the same "
-            "threshold"
-        )
-        here = "Where chosen: rate on the data of the threshold (optimistic)"
-        lines = [
-            ("These data: rate on all of them at this threshold" if self._given else here)
-            + (by_subject if self._by_subject and not narrow else "")
-            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
+        columns = "Where chosen: rate on the data of the threshold (optimistic)"
+        if self._given:
+            columns = "These data: rate on all of them at this threshold"
+        if self._by_subject and not narrow:
+            columns += (
+                f"; by subject: its {100 * float(study.attrs['confidence']):g} % interval from "
+                "resampled subjects at the same threshold"
+            )
+        columns += (
+            f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
             f"{counted(study.sizes['repeat'], 'divisions')} into "
             f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
             "is a heuristic."
-            + " Assured: over the first division; the promise is on the FAR among all people, not "
-            "on the test people of a fold." * ("new_assured_far_mean" in v)
-        ]
-        if len(t) and not self._given:
-            lines.append(
-                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
-                f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
+        )
+        if "new_assured_far_mean" in self._v:
+            columns += (
+                " Assured: over the first division; the promise is on the FAR among all people, "
+                "not on the test people of a fold."
             )
-        for line in lines:
-            yield Text(line, style="dim")
+        yield Text(columns, style="dim")
+        if len(t) and not self._given:
+            sd = t.std(ddof=1) if len(t) > 1 else np.nan
+            yield Text(
+                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
+                f"sd {sd:.3g}.",
+                style="dim",
+            )
 
     def _needed(self) -> Iterator[Any]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""

@@ -68,7 +68,6 @@ from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import (
-    BOUND,
     CROSS,
     Ends,
     Fold,
@@ -76,7 +75,7 @@ from bioeval.studies.folds.results import (
     fold_dataset,
     refusals,
 )
-from bioeval.studies.folds.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
+from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies import (
     IdentificationJob,
     Judged,
@@ -292,7 +291,8 @@ def study_threshold(
     (25, 78)
     """
     rule = Rule.parse(target, "target")
-    _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
+    _check_number(scores, "folds", folds, low=2)
+    _check_number(scores, "repeats", repeats, low=1)
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
@@ -318,26 +318,38 @@ def study_threshold(
     assert interval is not None
     reader = BlockReader(scores)
     about = reader.about
-    if task == "verification":
-        count = _comparisons
-    else:
-        count = _searches
     splitter = _splitter(scores, folds, repeats, random_state, task)
-    counts = count(scores, reader, splitter, options, interval, progress)
-    by_subject, remarks = counts.by_subject, counts.remarks
+    counts: _ComparisonCounts | _SearchCounts
+    remarks: list[str] = []
+    shares = None
+    if task == "verification":
+        counts = _comparisons(scores, reader, splitter, options, interval, progress)
+        remarks += counts.remarks
+        studied = f"{templates}-template"
+    else:
+        counts = _searches(scores, reader, splitter, options, interval, progress)
+        shares = counts.shares
+        studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
+    bound = ""
+    if counts.by_subject:
+        bound = '; the column "by subject" has a bound'
     crossed = former_names(
-        fold_dataset(counts.folds, counts.plan.shape, reader.about, options, splitter, confidence)
+        fold_dataset(
+            counts.folds,
+            counts.plan.shape,
+            reader.about,
+            options,
+            splitter,
+            confidence,
+            bound=bound,
+        )
     )
     variables = _where_chosen(counts, scores.kind)
     variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
-    if task == "verification":
-        studied = f"{templates}-template"
-    else:
-        studied = f"open set, {rank_unit} ranks"
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
     if assure is not None:
         assured = assured_threshold(
@@ -346,52 +358,42 @@ def study_threshold(
             assure,
             assurance,
             interval=interval,
-            shares=counts.shares,
+            shares=shares,
             templates=templates,
             fusion=fusion,
             new_gallery=new_gallery,
         )
-        own, words = assured.described(
+        promised, words = assured.described(
             scores.kind, rule.values[0], assure, variables["optimistic_frr"]
         )
-        variables |= own
+        variables |= promised
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
-        if counts.sides is not None and not assured.reason:
+        if isinstance(counts, _ComparisonCounts) and not assured.reason:
             how = Assurance.parse(assure, assurance, rule, replicates, random_state)
-            own, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
-            variables |= own
+            on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
+            variables |= on_new
             remarks += refused
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
-    if rule.name == "fixed":
-        attrs["chosen_on"] = "given"
-    else:
-        attrs["chosen_on"] = _ON_ALL
-    if _by_people(scores):
-        attrs["divided"] = "subjects"
-    else:
-        attrs["divided"] = "pairs"
+    by_people = _by_people(scores)
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
+    attrs["divided"] = "subjects" if by_people else "pairs"
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs["replicates"] = interval.replicates
-    if task == "verification":
-        attrs["rules_count"] = "impostor_pairs share subjects; only disjoint_pairs are independent"
-    else:
-        attrs["rules_count"] = (
-            "searches, several per person; only unenrolled_people are independent"
-        )
-    bound = ""
-    if by_subject:
-        bound = '; the column "by subject" has a bound'
-    said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
-    if not _by_people(scores):
+    attrs["rules_count"] = counts.RULES_COUNT
+    said = [str(crossed.attrs["warnings"])]
+    if not by_people:
         said.append(
             "pairs are divided, not subjects: a subject of several pairs is not new to the "
             "threshold"
         )
     said += remarks
-    if doubt := counts.doubt(scores, fused=templates == "multi"):
+    doubt = ""
+    if isinstance(counts, _ComparisonCounts):
+        doubt = counts.doubt(scores, fused=templates == "multi")
+    if doubt:
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
@@ -414,23 +416,77 @@ class _Counts:
     plan: SplitPlan
     folds: dict[tuple[int, int], Fold]
     whole: Judged
-    by_subject: dict[str, tuple[float, float, float]]
-    remarks: list[str]
+    by_subject: dict[str, Ends]
     independent: int  # impostor attempts, each pair of a symmetric matrix once
     people: Variables  # numbers of people and of what is independent
     subjects: int  # people whose number makes the impostor attempts; 0 if unknown
-    compared: ComparedPeople | None = None  # of verification, where people are known
-    shares: SearchShares | None = None  # of open set
-    sides: Any = None  # of verification
+
+
+@dataclass(frozen=True)
+class _ComparisonCounts(_Counts):
+    """Data of a study of verification: the rules of 3 and 30 count pairs of people of a FAR."""
+
+    RULES_COUNT = "impostor_pairs share subjects; only disjoint_pairs are independent"
+
+    sides: SplitSides | PairSides
+    compared: ComparedPeople | None  # where people are known
+    remarks: list[str]
+
+    def limits(self, rate: str) -> bool:
+        """Whether the number of people limits a rate."""
+        return rate == "far" or self.subjects > 0
+
+    def there(self, rate: str) -> float:
+        """Return what there is of what the rules count."""
+        if rate == "frr":
+            return self.subjects
+        if self.compared is None:
+            return self.independent
+        return min(self.independent, self.compared.pairs)
+
+    def people_for(self, attempts: int, rate: str) -> int:
+        """Return the people that a number of attempts needs."""
+        if rate == "far":
+            return people_with_pairs(attempts)
+        return attempts
+
+    def needed(self, least: Any, rate: str, target: float) -> str:
+        """Return in words what a rule needs."""
+        if rate == "far":
+            return least.needed(target, self.independent, self.compared)
+        return f"{least.attempts_for(target):,} people"
 
     def doubt(self, scores: Scores, *, fused: bool) -> str:
-        """Return a doubt of the kind of the scores, of verification."""
+        """Return a doubt of the kind of the scores."""
         genuine = self.whole.test.genuine_attempts
-        if self.shares is not None:
-            return ""
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
         return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
+
+
+@dataclass(frozen=True)
+class _SearchCounts(_Counts):
+    """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
+
+    RULES_COUNT = "searches, several per person; only unenrolled_people are independent"
+
+    shares: SearchShares
+
+    def limits(self, rate: str) -> bool:
+        """Whether the number of people limits a rate."""
+        return rate == "far"
+
+    def there(self, rate: str) -> float:
+        """Return what there is of what the rules count."""
+        return self.subjects
+
+    def people_for(self, attempts: int, rate: str) -> int:
+        """Return the people that a number of attempts needs."""
+        return attempts
+
+    def needed(self, least: Any, rate: str, target: float) -> str:
+        """Return in words what a rule needs."""
+        return f"{least.attempts_for(target):,} people who are not enrolled"
 
 
 def _comparisons(
@@ -440,33 +496,35 @@ def _comparisons(
     options: FoldOptions,
     interval: IntervalOptions,
     progress: Progress | None,
-) -> _Counts:
+) -> _ComparisonCounts:
     """Count verification."""
     plan, sides = plan_of_scores(scores, splitter)
     folds, whole = verify(reader, plan, sides, options, progress)
     assert whole is not None
-    both_ways = options.templates == "single" and is_symmetric(scores)
-    attempts, subjects = whole.test.impostor_attempts, _subjects(scores)
-    attempts_of = options.templates, options.fusion
-    by_subject, remarks = _by_subject(scores, whole, *attempts_of, interval)
-    people: Variables = {"subjects": subjects} if subjects else {}
+    independent, subjects = whole.test.impostor_attempts, _subjects(scores)
+    if options.templates == "single" and is_symmetric(scores):
+        independent //= 2
+    by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
+    people: Variables = {}
+    if subjects:
+        people["subjects"] = subjects
     compared = ComparedPeople.of_scores(scores)
     if compared is not None:
         people["pairs_of_people"] = compared.pairs
     if knows_people(scores):
-        disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
-        people["disjoint_pairs"] = disjoint
-    return _Counts(
-        plan,
-        folds,
-        whole,
-        by_subject,
-        remarks,
-        attempts // 2 if both_ways else attempts,
-        people,
-        subjects,
-        compared,
+        attempts = attempts_by_subject(scores, options.templates, options.fusion)
+        people["disjoint_pairs"] = attempts.disjoint_pairs
+    return _ComparisonCounts(
+        plan=plan,
+        folds=folds,
+        whole=whole,
+        by_subject=by_subject,
+        independent=independent,
+        people=people,
+        subjects=subjects,
         sides=sides,
+        compared=compared,
+        remarks=remarks,
     )
 
 
@@ -477,45 +535,37 @@ def _searches(
     options: FoldOptions,
     interval: IntervalOptions,
     progress: Progress | None,
-) -> _Counts:
+) -> _SearchCounts:
     """Count searches of a fixed gallery."""
     searches = Searches(scores, reader, options, progress)
     plan, whole = searches.plan(splitter), searches.judge_all()
-    by_subject: dict[str, tuple[float, float, float]] = {}
+    by_subject: dict[str, Ends] = {}
     if whole.chosen.defined:
         by_subject = searches.by_subject(whole.chosen.threshold, interval)
     unenrolled = searches.unenrolled_people
-    people: Variables = {
-        "subjects": searches.people,
-        "unenrolled_people": unenrolled,
-    }
-    return _Counts(
-        plan,
-        searches.folds(plan),
-        whole,
-        by_subject,
-        [],
-        whole.test.impostor_attempts,
-        people,
-        unenrolled,
+    return _SearchCounts(
+        plan=plan,
+        folds=searches.folds(plan),
+        whole=whole,
+        by_subject=by_subject,
+        independent=whole.test.impostor_attempts,
+        people={"subjects": searches.people, "unenrolled_people": unenrolled},
+        subjects=unenrolled,
         shares=searches.shares(),
     )
 
 
-def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
-    """Raise :class:`DataError` for numbers of folds below their least, or beside folds of pairs."""
-    for name, (number, least) in given.items():
-        if number is None:
-            continue
-        require_integer(name, number, low=least, high=MOST_DRAWS)
-        if are_pairs(scores) and scores.pair_folds is not None:
-            raise DataError(
-                f"{Argument(name)} is {number}, but these pairs define folds; leave it out"
-            )
+def _check_number(scores: Scores, name: str, number: int | None, *, low: int) -> None:
+    """Raise :class:`DataError` for a number of folds below `low`, or beside folds of pairs."""
+    if number is None:
+        return
+    require_integer(name, number, low=low, high=MOST_DRAWS)
+    if are_pairs(scores) and scores.pair_folds is not None:
+        raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
 
 
 def _assured_on_new(
-    counts: _Counts,
+    counts: _ComparisonCounts,
     assurance: Any,
     options: FoldOptions,
     about: Any,
@@ -524,33 +574,38 @@ def _assured_on_new(
 ) -> tuple[Variables, list[str]]:
     """Return the rates at assured thresholds on the test parts of the first division."""
     plan = counts.plan
-    parts = {place: counts.sides.views(plan.split(*place)) for place in plan.places if not place[0]}
+    parts = {}
+    for repeat, fold in plan.places:
+        if repeat == 0:
+            parts[repeat, fold] = counts.sides.views(plan.split(repeat, fold))
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in _ASSURED_ON_NEW}
+    dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
+    rates: Variables = {f"new_{x}": ((), dataset[x].item()) for x in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 
 
 def _where_chosen(counts: _Counts, kind: str) -> Variables:
     """Return the threshold to install, with its attempts, units and optimistic rates."""
-    whole, independent = counts.whole, counts.independent
-    fa, fr = whole.test.errors_at(whole.chosen.threshold) if whole.chosen.defined else (0, 0)
-    genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
-    known = whole.chosen.defined
+    chosen, attempts = counts.whole.chosen, counts.whole.test
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    far = frr = math.nan
+    if chosen.defined:
+        fa, fr = attempts.errors_at(chosen.threshold)
+        far = fa / impostor if impostor else math.nan
+        frr = fr / genuine if genuine else math.nan
     variables: Variables = {
-        "threshold": to_user(whole.chosen.threshold, kind),
-        "optimistic_far": fa / impostor if known and impostor else math.nan,
-        "optimistic_frr": fr / genuine if known and genuine else math.nan,
+        "threshold": to_user(chosen.threshold, kind),
+        "optimistic_far": far,
+        "optimistic_frr": frr,
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
-        "independent_impostors": independent,
-        "impostor_pairs": independent,
+        "independent_impostors": counts.independent,
+        "impostor_pairs": counts.independent,
+        **counts.people,
+        "optimistic_hter": (far + frr) / 2,
     }
-    variables |= counts.people
-    both = [variables[f"optimistic_{rate}"] for rate in ("far", "frr")]
-    variables["optimistic_hter"] = sum(both) / 2
     for rate in RATES:
         _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
         variables |= {f"optimistic_{rate}_low": low, f"optimistic_{rate}_high": high}
@@ -560,7 +615,7 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
 @stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
-) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
+) -> tuple[dict[str, Ends], list[str]]:
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
@@ -575,11 +630,7 @@ def _by_subject(
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
     if not math.isfinite(whole.chosen.threshold):
         return ends_by_subject(pooled), pooled.remarks()
-    checked: dict[str, Any] = {
-        "interval": interval.method,
-        "templates": templates,
-        "fusion": fusion,
-    }
+    checked: Any = {"interval": interval.method, "templates": templates, "fusion": fusion}
     there = verification(
         scores,
         **checked,
@@ -604,10 +655,12 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
             return
     else:
         require_subjects(scores, "a threshold study")
-    pairs = not _by_people(scores)
-    number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if task == "open_set":
         number, what = len(np.unique(codes_of(scores).probe)), "subject of probe"
+    elif _by_people(scores):
+        number, what = _subjects(scores), "subject"
+    else:
+        number, what = scores.shape[0], "pair"
     if number == 1:
         raise DataError(
             f"there is only one {what}; expected at least one to train on and one to test"
@@ -622,6 +675,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
 def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
+    """Return what divides the people, or the pairs, into folds."""
     _require_units(scores, folds, task)
     if task == "open_set":
         return RepeatedSubjectKFold(
@@ -647,24 +701,20 @@ def _by_people(scores: Scores) -> bool:
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
-def _needed(counts: _Counts, rule: Rule) -> Variables:
+def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
     """Return the people that a target needs, and of a FAR their pairs, with those missing."""
-    found: Variables = {}
+    needed: Variables = {}
     if not _limited_by_people(counts, rule):
-        return found
-    there = int(_that_count(counts, rule.name))
-    pairs = rule.name == "far" and counts.shares is None
+        return needed
+    there = int(counts.there(rule.name))
     for least in (RULE_OF_3, RULE_OF_30):
         wanted = least.attempts_for(rule.values[0])
         if counts.subjects:
-            if pairs:
-                found[f"subjects_for_{least}"] = people_with_pairs(wanted)
-            else:
-                found[f"subjects_for_{least}"] = wanted
+            needed[f"subjects_for_{least}"] = counts.people_for(wanted, rule.name)
         if rule.name == "far":
-            found[f"impostors_for_{least}"] = wanted
-            found[f"more_for_{least}"] = max(0, wanted - there)
-    return found
+            needed[f"impostors_for_{least}"] = wanted
+            needed[f"more_for_{least}"] = max(0, wanted - there)
+    return needed
 
 
 def _subjects(scores: Scores) -> int:
@@ -674,62 +724,50 @@ def _subjects(scores: Scores) -> int:
     return sides.subjects_in(np.arange(sides.n))
 
 
-def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
+def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     """Return in words by how much a FAR target was missed on new data."""
-    far = float(found_new[f"far_{'mean'}"])
-    low = float(found_new[f"far_{'low'}"])
+    far = float(on_new["far_mean"])
+    low = float(on_new["far_low"])
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    found = f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    measured = (
+        f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    )
     if not target:
-        return f"{found}; the target was 0."
+        return f"{measured}; the target was 0."
     times = far / target
+    digits = 1 if times < 9.95 else 0
     within = ""
     if low <= target:
         within = ", but its interval contains the target"
-    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
+    return f"{measured}, {times:,.{digits}f} times the target{within}."
 
 
-def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
+def _reach(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> tuple[str, str]:
     """Return warnings that the data cannot support the target, or leave it uncertain."""
     if not _limited_by_people(counts, rule):
         return "", ""
     rate, target = rule.name, float(rule.values[0])
-    there = _that_count(counts, rate)
+    there = counts.there(rate)
     error = {"far": "false accept", "frr": "false reject"}[rate]
-    for least, said in (
-        (RULE_OF_3, f"the data cannot show {{}}: even without a {error} {{}} would be needed"),
-        (RULE_OF_30, f"the threshold is uncertain: {{}} with 30 {error}s expected needs {{}}"),
-    ):
-        if least.supports(target, there):
-            continue
-        needed = f"{least.attempts_for(target):,} people"
-        if counts.shares is not None:
-            needed += " who are not enrolled"
-        elif rate == "far":
-            needed = least.needed(target, counts.independent, counts.compared)
-        said = said.format(f"{rate.upper()} {per_cent(target)}", needed) + f" (rule of {least})"
-        if least == RULE_OF_3:
-            return (said, "")
-        return ("", said)
+    wanted = f"{rate.upper()} {per_cent(target)}"
+    if not RULE_OF_3.supports(target, there):
+        needed = counts.needed(RULE_OF_3, rate, target)
+        without = f"even without a {error} {needed} would be needed"
+        return f"the data cannot show {wanted}: {without} (rule of {RULE_OF_3})", ""
+    if not RULE_OF_30.supports(target, there):
+        needed = counts.needed(RULE_OF_30, rate, target)
+        expected = f"{wanted} with 30 {error}s expected needs {needed}"
+        return "", f"the threshold is uncertain: {expected} (rule of {RULE_OF_30})"
     return "", ""
 
 
-def _limited_by_people(counts: _Counts, rule: Rule) -> bool:
+def _limited_by_people(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> bool:
     """Whether the rules of 3 and 30 apply to a target: a FAR, or a FRR of known people."""
     if rule.name not in ("far", "frr") or not rule.values[0] > 0:
         return False
-    return rule.name == "far" or (counts.shares is None and counts.subjects > 0)
-
-
-def _that_count(counts: _Counts, rate: str) -> float:
-    """Return what the rules count: of a FAR of verification, pairs of people; else people."""
-    if rate == "frr" or counts.shares is not None:
-        return counts.subjects
-    if counts.compared is None:
-        return counts.independent
-    return min(counts.independent, counts.compared.pairs)
+    return counts.limits(rule.name)
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -809,10 +847,15 @@ class Searches:
         """Return the searches of some probes."""
         inside = np.zeros(len(self.person), dtype=bool)
         inside[probes] = True
-        mated, unmated = inside[self.mated], inside[self.unmated]
-        mate, ranks = self.mate[mated], self.ranks[mated]
+        mated = inside[self.mated]
+        number = int(np.count_nonzero(mated))
         return Searched(
-            mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate), gallery=self.gallery
+            mate=self.mate[mated],
+            ranks=self.ranks[mated],
+            weights=np.ones(number),
+            other=self.other[inside[self.unmated]],
+            genuine=number,
+            gallery=self.gallery,
         )
 
     def judge_all(self) -> Judged:
@@ -822,32 +865,29 @@ class Searches:
 
     def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
-        found = {}
+        folds = {}
         for place in plan.places:
             split = plan.split(*place)
-            parts = self.part(split.train), self.part(split.test)
-            train, test = (part.attempts() for part in parts)
-            judged = Judged.of_listed(train, test, self.options.distance_rule)
+            train, test = self.part(split.train), self.part(split.test)
+            rule = self.options.distance_rule
+            judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
             made = Fold.of_judged(judged, *split.sizes(self.person))
-            found[place] = made.with_searches(*parts, self.options.ranks)
-        return found
+            folds[place] = made.with_searches(train, test, self.options.ranks)
+        return folds
 
-    def by_subject(
-        self, threshold: float, interval: IntervalOptions
-    ) -> dict[str, tuple[float, float, float]]:
+    def by_subject(self, threshold: float, interval: IntervalOptions) -> dict[str, Ends]:
         """Return FAR and FRR at a threshold, with limits by resampling the people who search."""
-        found = {}
+        ends = {}
+        false_alarms = self.other <= threshold
         missed = ~((self.ranks == 1) & (self.mate <= threshold))
-        for rate, probes, errors in (
-            ("far", self.unmated, self.other <= threshold),
-            ("frr", self.mated, missed),
-        ):
+        by_rate = {"far": (self.unmated, false_alarms), "frr": (self.mated, missed)}
+        for rate, (probes, errors) in by_rate.items():
             _, person = np.unique(self.person[probes], return_inverse=True)
             attempts = np.bincount(person.reshape(-1)).astype(np.float64)
             if not len(attempts):
                 continue
             means = SubjectMeans(attempts, weight_columns(len(attempts), interval), interval)
-            own = np.bincount(person.reshape(-1), errors.astype(np.float64))
-            low, high = means.limits(own[None], cumulative=False)
-            found[rate] = float(errors.mean()), float(low[0]), float(high[0])
-        return found
+            of_people = np.bincount(person.reshape(-1), errors.astype(np.float64))
+            low, high = means.limits(of_people[None], cumulative=False)
+            ends[rate] = float(errors.mean()), float(low[0]), float(high[0])
+        return ends

@@ -77,14 +77,14 @@ def command(data: str, ages: Any, **options: Any) -> None:
         from bioeval.studies.time.over_time import ageing, over_time, rows
 
         scores = run.read()
-        found = {"over_time": run.count(over_time, scores, **run.options)}
+        datasets = {"over_time": run.count(over_time, scores, **run.options)}
         if ages is not None:
             if checkpoint := run.place().get("checkpoint"):  # each folder is of one evaluation
                 run.place()["checkpoint"] = os.path.join(checkpoint, "ageing")
             shared = ("threshold", "confidence", "replicates", "random_state")
             given = {name: run.options[name] for name in shared}
-            found["ageing"] = run.count(ageing, scores, ages, **given)
-        tables = {name: rows(ds) for name, ds in found.items()}
-        parts = {name: described(ds, bins=tables[name]) for name, ds in found.items()}
+            datasets["ageing"] = run.count(ageing, scores, ages, **given)
+        tables = {name: rows(ds) for name, ds in datasets.items()}
+        parts = {name: described(ds, bins=tables[name]) for name, ds in datasets.items()}
         csv = {f"{name.replace('_', '-')}.csv": table for name, table in tables.items()}
-        run.finish(found, {"file": data, **parts}, csv, apart=True)
+        run.finish(datasets, {"file": data, **parts}, csv, apart=True)

@@ -56,12 +56,10 @@ class TimeBins:
     def of(cls, times: np.ndarray, bins: Any) -> TimeBins:
         """Return the bins of some times; see `bins` of :func:`bioeval.over_time`."""
         known = times[times == times]
-        if not len(known) or times.dtype.kind == "f" and not np.isfinite(known).all():
-            raise DataError(
-                "there is no time to divide into bins: all are missing"
-                if not len(known)
-                else "an infinite time has no place in a bin; expected finite times"
-            )
+        if not len(known):
+            raise DataError("there is no time to divide into bins: all are missing")
+        if times.dtype.kind == "f" and not np.isfinite(known).all():
+            raise DataError("an infinite time has no place in a bin; expected finite times")
         if isinstance(bins, str) and not bins.isdecimal():
             edges = _calendar(known, bins)
         elif np.ndim(bins) == 0:
@@ -97,11 +95,8 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
     """Return edges of equal width (whole days for dates), the last just above the last time."""
     low, high = known.min(), known.max()
     if known.dtype.kind == "M":
-        # Of whole days, days.
-        days = known.astype("datetime64[D]")
-        unit = "datetime64[us]"
-        if (days == known).all():
-            unit = "datetime64[D]"
+        whole_days = (known.astype("datetime64[D]") == known).all()
+        unit = "datetime64[D]" if whole_days else "datetime64[us]"
         start = int(low.astype(unit).astype(np.int64))
         stop = int(high.astype(unit).astype(np.int64))
         ends = [start + (stop + 1 - start) * k // number for k in range(number + 1)]
@@ -154,9 +149,8 @@ class ProbeAttemptsJob:
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
-        if threshold is None:
-            self.counter = None
-        else:
+        self.counter = None
+        if threshold is not None:
             self.counter = ThresholdCounter(np.array([threshold]))
         self.found: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
@@ -239,25 +233,20 @@ def attempts_over_time(
     `counting` holds the threshold of its rule, if it gives one, as a distance.
     """
     templates, fusion, rule = counting.templates, counting.fusion, counting.rule
-    given = None
-    if rule.name == "fixed":
-        given = rule.values[0]
+    given = rule.values[0] if rule.name == "fixed" else None
     job = ProbeAttemptsJob(reader, templates, fusion, given)
     jobs: list[Any] = [job]
     if counting.rank_unit is not None:
-        unit = counting.rank_unit
-        jobs.append(IdentificationJob(reader, rank_unit=unit, fusion=fusion))
+        jobs.append(IdentificationJob(reader, rank_unit=counting.rank_unit, fusion=fusion))
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:
         run_jobs(reader, jobs, progress)
         threshold, inside = given, codes >= 0
-        accepts, others = (
-            np.bincount(codes[inside], job.impostors[inside, k], minlength=bins).astype(np.int64)
-            for k in (0, 1)
-        )
-        attempts = accepts + others
-    values, row, column = (np.concatenate(x) for x in zip(*job.found, strict=True))
+        by_bin = np.zeros((bins, 2), dtype=np.int64)  # accepted, and all others
+        np.add.at(by_bin, codes[inside], job.impostors[inside])
+        accepts, attempts = by_bin[:, 0], by_bin.sum(axis=1)
+    values, row, column = map(np.concatenate, zip(*job.found, strict=True))
     ranks = None
     if len(jobs) > 1:
         ranks = jobs[1].result()
@@ -292,8 +281,8 @@ def _by_rule(
             f"{lacking} attempt; give a number"
         )
     total, accepted = whole.impostor_attempts, whole.errors_at(chosen.threshold)[0]
-    attempts = [total - one.test.impostor_attempts for one in judged]
-    accepts = [accepted - one.test.errors_at(chosen.threshold)[0] for one in judged]
+    attempts = [total - outside.test.impostor_attempts for outside in judged]
+    accepts = [accepted - outside.test.errors_at(chosen.threshold)[0] for outside in judged]
     threshold = chosen.threshold
     return (
         math.nan if math.isnan(threshold) else float(threshold),

@@ -141,15 +141,15 @@ AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
 def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the number, or the sum of weights, in each bin; -1 marks what is in no bin."""
     inside = codes >= 0
-    found = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
+    sums = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
     whole = weights is None or weights.dtype.kind in "biu"
     if whole:
-        return found.astype(np.int64)
-    return found
+        return sums.astype(np.int64)
+    return sums
 
 
 def over_time_dataset(
-    found: AttemptsOverTime,
+    attempts: AttemptsOverTime,
     bins: TimeBins,
     sizes: tuple[np.ndarray, np.ndarray],
     about: Provenance,
@@ -162,9 +162,9 @@ def over_time_dataset(
     `of_queries` are further variables, of re-identification.
     """
     over, codes, count = ("time",), bins.codes, len(bins)
-    bin_of = codes[found.row]
+    bin_of = codes[attempts.row]
     genuine = by_bin(bin_of, count)
-    fr = genuine - by_bin(bin_of, count, is_accepted(found.values, found.threshold))
+    fr = genuine - by_bin(bin_of, count, is_accepted(attempts.values, attempts.threshold))
     probes = by_bin(codes, count)
     variables: Variables = {
         **along(
@@ -174,38 +174,35 @@ def over_time_dataset(
             frr=ratio(fr, genuine),
             fr=fr,
             genuine_attempts=genuine,
-            far=ratio(found.false_accepts, found.impostor_attempts),
-            fa=found.false_accepts,
-            impostor_attempts=found.impostor_attempts,
+            far=ratio(attempts.false_accepts, attempts.impostor_attempts),
+            fa=attempts.false_accepts,
+            impostor_attempts=attempts.impostor_attempts,
             gallery_templates=ratio(by_bin(codes, count, sizes[0]), probes),
             gallery_subjects=ratio(by_bin(codes, count, sizes[1]), probes),
         ),
-        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "threshold": to_user(np.float64(attempts.threshold), about.kind),
         "probes_outside": (codes < 0).sum(),
         **of_queries,
     }
     coordinates = {"time": _stored(bins.edges[:-1])}
-    if found.ranks is not None:
-        variables |= _searches(found, codes, count, ranks, ties)
+    if attempts.ranks is not None:
+        variables |= _searches(attempts, codes, count, ranks, ties)
         coordinates["rank"] = np.asarray(ranks, dtype=np.int64)
     attrs = about_attrs(about, "rates over time", [])
     return build(variables, OVER_TIME, coordinates, attrs)
 
 
 def _searches(
-    found: AttemptsOverTime, codes: np.ndarray, count: int, ranks: Sequence[int], ties: str
+    attempts: AttemptsOverTime, codes: np.ndarray, count: int, ranks: Sequence[int], ties: str
 ) -> Variables:
     """Return identification in each bin."""
-    tally = found.ranks
+    tally = attempts.ranks
     assert tally is not None
-    mated, weights = identified(tally, found.threshold, ranks, ties)
+    mated, weights = identified(tally, attempts.threshold, ranks, ties)
     searches = by_bin(codes[mated], count)
-    hits = {
-        name: np.stack([by_bin(codes[mated], count, w) for w in each], axis=1)
-        for name, each in weights.items()
-    }
+    hits = {name: _hits_by_bin(codes[mated], count, each) for name, each in weights.items()}
     others = tally.impostor_probes(tally.impostor_role("auto"))
-    accepted = is_accepted(tally.other[others], found.threshold)
+    accepted = is_accepted(tally.other[others], attempts.threshold)
     non_mated = by_bin(codes[others], count)
     fa = by_bin(codes[others], count, accepted)
     both = ("time", "rank")
@@ -220,6 +217,11 @@ def _searches(
             non_mated_searches=non_mated,
         ),
     }
+
+
+def _hits_by_bin(codes: np.ndarray, count: int, by_rank: np.ndarray) -> np.ndarray:
+    """Return the sums in each bin, shape (bins, ranks)."""
+    return np.stack([by_bin(codes, count, weights) for weights in by_rank], axis=1)
 
 
 def identified(
@@ -239,14 +241,14 @@ def identified(
 
 
 def ageing_dataset(
-    found: AttemptsOverTime, bins: TimeBins, about: Provenance, fitted: Variables
+    attempts: AttemptsOverTime, bins: TimeBins, about: Provenance, fitted: Variables
 ) -> xr.Dataset:
     """Return genuine scores by bin of age; the codes give the bin of each genuine score."""
     over, codes, count = ("age",), bins.codes, len(bins)
     genuine = by_bin(codes, count)
-    fr = genuine - by_bin(codes, count, is_accepted(found.values, found.threshold))
-    finite = np.isfinite(found.values)
-    score = to_user(found.values, about.kind)
+    fr = genuine - by_bin(codes, count, is_accepted(attempts.values, attempts.threshold))
+    finite = np.isfinite(attempts.values)
+    score = to_user(attempts.values, about.kind)
     inside = np.where(finite, codes, -1)
     number = by_bin(inside, count)
     mean = ratio(by_bin(inside, count, score), number)
@@ -265,7 +267,7 @@ def ageing_dataset(
             genuine_mean=mean,
             genuine_sd=spread,
         ),
-        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "threshold": to_user(np.float64(attempts.threshold), about.kind),
         "non_finite": (~finite).sum(),
         **fitted,
     }
@@ -403,21 +405,20 @@ def over_time(
     rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
-    unit = None
-    if stated:
-        unit = rank_unit
+    unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
-    found = attempts_over_time(reader, time.codes, len(time), counting, progress)
+    attempts = attempts_over_time(reader, time.codes, len(time), counting, progress)
     times = view._enrolment_times
     assert times is not None
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
-        which = found.threshold, time.codes, len(time)
-        of_queries, rules = reid_over_time(view, reid, budget, *which, progress)
+        of_queries, rules = reid_over_time(
+            view, reid, budget, attempts.threshold, time.codes, len(time), progress
+        )
         said |= rules
-    ds = over_time_dataset(found, time, sizes, reader.about, stated, ties, of_queries)
+    ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
     ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
     if stated:
@@ -426,15 +427,17 @@ def over_time(
         return ds
     person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
-    accepted = is_accepted(found.values, found.threshold)[None]
-    own = time.codes[found.row], person[found.row]
-    low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
+    accepted = is_accepted(attempts.values, attempts.threshold)[None]
+    low, high = _limits_by_bin(
+        1 - accepted, time.codes[attempts.row], person[attempts.row], len(time), weights, limits
+    )
     ends: dict[str, tuple[np.ndarray, np.ndarray]] = {"frr": (low[:, 0], high[:, 0])}
-    if found.ranks is not None:
-        mated, hits = identified(found.ranks, found.threshold, stated, ties)
-        of = time.codes[mated], person[mated]
-        for name, each in hits.items():
-            ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
+    if attempts.ranks is not None:
+        mated, hits = identified(attempts.ranks, attempts.threshold, stated, ties)
+        for name, by_rank in hits.items():
+            ends[name] = _limits_by_bin(
+                by_rank, time.codes[mated], person[mated], len(time), weights, limits
+            )
     here = limits.for_this_gallery
     return with_intervals(ds, ends, OVER_TIME, here, here.few_people(len(weights)))
 
@@ -514,8 +517,8 @@ def ageing(
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
-    found = attempts_over_time(reader, everyone, 1, counting, progress)
-    age = given["seen_at"][found.row] - given["enrolled_at"][found.column]
+    attempts = attempts_over_time(reader, everyone, 1, counting, progress)
+    age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
     if age.dtype.kind == "m":
         age = age / _DAY
     else:
@@ -524,23 +527,23 @@ def ageing(
     if not known.any():
         raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
     total, age = len(age), age[known]
-    found = replace(
-        found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
+    attempts = replace(
+        attempts,
+        values=attempts.values[known],
+        row=attempts.row[known],
+        column=attempts.column[known],
     )
-    person = np.unique(codes_of(view).probe[found.row], return_inverse=True)[1].reshape(-1)
+    person = np.unique(codes_of(view).probe[attempts.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
-    line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
+    line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
-    ds = ageing_dataset(found, time, reader.about, line)
+    ds = ageing_dataset(attempts, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    if given["seen_at"].dtype.kind == "M":
-        said["age_unit"] = "days"
-    else:
-        said["age_unit"] = "as given"
+    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
-    rejected = ~is_accepted(found.values, found.threshold)[None]
+    rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
     return with_intervals(ds, ends, AGEING, limits, limits.few_people(len(weights)))
@@ -633,14 +636,14 @@ def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
     over = "age"
     if "time" in ds.dims:
         over = "time"
-    found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
+    columns = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
     for name, values in ds.data_vars.items():
-        if values.dims == (over,) and name not in found:
-            found[str(name)] = values.values.tolist()
+        if values.dims == (over,) and name not in columns:
+            columns[str(name)] = values.values.tolist()
         elif values.dims == (over, "rank"):
             for rank in ds["rank"].values.tolist():
-                found[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
-    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _plain_times(values: np.ndarray) -> list[Any]:
@@ -678,14 +681,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     starts = [next(iter(row.values())) for row in rows(ds)]
     dates = any(isinstance(x, str) for x in starts)
     table = {"from": starts if dates else in_one_precision(starts, 6)}
-    if ageing:
-        counts = {}
-    else:
-        counts = {"probes": "probes", "gallery_subjects": "enrolled"}
+    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
     for name, head in {**counts, "genuine_attempts": "genuine"}.items():
-        digits = ",.1f"
-        if ds[name].dtype.kind == "i":
-            digits = ","
+        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
         table[head] = [number(x, digits) for x in ds[name].values.tolist()]
     for name in ("mean", "sd") if ageing else ():
         table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
@@ -709,9 +707,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
         people = counted(int(ds["subjects"]), "subjects")
         yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
         for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
-            value = float(ds[f"{name}{''}"])
-            low = float(ds[f"{name}{'_low'}"])
-            high = float(ds[f"{name}{'_high'}"])
+            value = float(ds[name])
+            low = float(ds[f"{name}_low"])
+            high = float(ds[f"{name}_high"])
             yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
     else:
         yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
@@ -721,14 +719,13 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
 
 def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
     """Return a column of a rate, and of its interval where it has one."""
-    found = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
+    columns = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
     if f"{name}_low" in ds:
-        ends = (100 * ds[f"{name}_{side}"].values for side in ("low", "high"))
-        found[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = [
-            "n/a" if low != low else f"[{low:.1f}, {high:.1f}]"
-            for low, high in zip(*ends, strict=True)
-        ]
-    return found
+        cells = columns[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = []
+        lows, highs = 100 * ds[f"{name}_low"].values, 100 * ds[f"{name}_high"].values
+        for low, high in zip(lows, highs, strict=True):
+            cells.append("n/a" if low != low else f"[{low:.1f}, {high:.1f}]")
+    return columns
 
 
 def reid_over_time(

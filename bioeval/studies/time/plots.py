@@ -50,6 +50,7 @@ class _Panels(OneResultDisplay):
             self.edges = edges.astype(np.float64)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
+        """Prepare axes over the bins."""
         self._axes(ax, (_WIDE, _AROUND + panels * _PANEL))
         self.axes_ = self._panels(panels)
         for ax_ in self.axes_[:-1]:
@@ -67,9 +68,15 @@ class _Panels(OneResultDisplay):
         """Draw the value of each bin over its width, with a band from low to high."""
         given = {"color": colour_of(hue), "linewidth": 1.6, **style}
         if band is not None:
-            low, high = (np.append(x, x[-1:]) for x in band)
+            low, high = band
             ax.fill_between(
-                self.edges, low, high, step="post", color=given["color"], alpha=0.16, linewidth=0
+                self.edges,
+                np.append(low, low[-1:]),
+                np.append(high, high[-1:]),
+                step="post",
+                color=given["color"],
+                alpha=0.16,
+                linewidth=0,
             )
         ax.stairs(np.asarray(values), self.edges, baseline=None, **given)
         middle = (self.edges[1:] + self.edges[:-1]) / 2
@@ -137,8 +144,8 @@ class OverTimeDisplay(_Panels):
         last.set_ylim(bottom=0)
         self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
         probes = counted(int(ds["probes"].sum()), "probes")
-        genuine = int(ds[f"{'genuine'}_attempts"].sum())
-        impostor = int(ds[f"{'impostor'}_attempts"].sum())
+        genuine = int(ds["genuine_attempts"].sum())
+        impostor = int(ds["impostor_attempts"].sum())
         lines = [
             f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
             self._threshold(),
@@ -147,6 +154,7 @@ class OverTimeDisplay(_Panels):
         return self
 
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
+        """Draw DIR and CMS over time."""
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
@@ -195,9 +203,9 @@ class AgeingDisplay(_Panels):
             unit = " (days)"
         self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
-        low = float(ds[f"slope_{'low'}"])
-        high = float(ds[f"slope_{'high'}"])
-        within = float(ds[f"slope_{'within'}"])
+        low = float(ds["slope_low"])
+        high = float(ds["slope_high"])
+        within = float(ds["slope_within"])
         lines = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
