@@ -86,21 +86,23 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
     if _is_summary(results):
         return _of_summary(results, reword)
     tables: list[Any] = []
-    for view, results_of_view in _grouped(results).items():
+    for view, parts in _grouped(results).items():
         if view is not None:
-            tables += _tables(view, results_of_view, reword)
-        elif results_of_view:
-            tree: Any = (
-                results_of_view[""]
-                if list(results_of_view) == [""]
-                else xr.DataTree.from_dict(results_of_view)
-            )
-            whole = (view for view in _WHOLE if any(view.fits(x) for _, x in datasets(tree)))
-            tables_of_whole = next((_tables(view, {"": tree}, reword) for view in whole), None)
-            tables += tables_of_whole or [ResultTable(tree, reword)]
+            tables += _tables(view, parts, reword)
+        elif parts:
+            tree: Any = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
+            tables += _of_evaluation(tree, reword)
     if len(tables) == 1:
         return tables[0]
     return Group(*tables)
+
+
+def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
+    """Return the tables of a view of whole evaluations if one fits, else the usual table."""
+    for view in _WHOLE:
+        if any(view.fits(dataset) for _, dataset in datasets(tree)):
+            return _tables(view, {"": tree}, reword)
+    return [ResultTable(tree, reword)]
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
