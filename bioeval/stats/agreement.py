@@ -81,7 +81,7 @@ def rank_agreement(
         )
     z = float(scipy.special.ndtri(0.5 + check_confidence(confidence) / 2))
     rated = _values("ratings", ratings)
-    found: dict[str, list[float]] = {}
+    columns: dict[str, list[float]] = {}
     for name, given in measures.items():
         values = _values(f"measures[{name!r}]", given)
         if len(values) != len(rated):
@@ -98,9 +98,9 @@ def rank_agreement(
             )
         row = {"systems": float(n), **_coefficients(values[both], rated[both], z)}
         for key, value in row.items():
-            found.setdefault(key, []).append(value)
-    variables: dict[str, Any] = {name: (("measure",), x) for name, x in found.items()}
-    variables["systems"] = ("measure",), np.array(found["systems"], dtype=np.int64)
+            columns.setdefault(key, []).append(value)
+    variables: dict[str, Any] = {name: (("measure",), x) for name, x in columns.items()}
+    variables["systems"] = ("measure",), np.array(columns["systems"], dtype=np.int64)
     attrs: dict[str, str | int | float] = {
         "task": "agreement of measures with ratings",
         "confidence": float(confidence),
@@ -134,7 +134,7 @@ def _coefficients(values: np.ndarray, ratings: np.ndarray, z: float) -> dict[str
         "kendall": 0.437 / (n - 4) if n > 4 else np.nan,
         "pearson": 1 / (n - 3) if n > 3 else np.nan,
     }
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     given = zip(_COEFFICIENTS, (spearman, kendall, pearson), strict=True)
     for name, value in given:
         r = float(np.clip(value, -1.0, 1.0))
@@ -146,6 +146,6 @@ def _coefficients(values: np.ndarray, ratings: np.ndarray, z: float) -> dict[str
             middle = np.arctanh(r)
         else:
             middle = np.nan
-        found |= {name: r, f"{name}_low": float(np.tanh(middle - margin))}
-        found[f"{name}_high"] = float(np.tanh(middle + margin))
-    return found
+        limits |= {name: r, f"{name}_low": float(np.tanh(middle - margin))}
+        limits[f"{name}_high"] = float(np.tanh(middle + margin))
+    return limits

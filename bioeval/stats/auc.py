@@ -129,15 +129,15 @@ def auc_jackknife(
         sign = -1.0
     g = _scores(genuine, "genuine") * sign
     i = _scores(impostor, "impostor") * sign
-    owner, one, other = _people(subjects, pairs, len(g), len(i))
+    owner, left_of, other = _people(subjects, pairs, len(g), len(i))
     label = "jackknife (by subject)"
     if not len(g) or not len(i):
         return Interval(np.nan, np.nan, np.nan, confidence, label)
     order = np.argsort(i, kind="stable")
-    i, one, other = i[order], one[order], other[order]
-    who = np.unique(np.concatenate([owner, one, other]))
+    i, left_of, other = i[order], left_of[order], other[order]
+    who = np.unique(np.concatenate([owner, left_of, other]))
     owner = np.searchsorted(who, owner)
-    one = np.searchsorted(who, one)
+    left_of = np.searchsorted(who, left_of)
     other = np.searchsorted(who, other)
     n = len(who)
 
@@ -147,16 +147,17 @@ def auc_jackknife(
     right, left = _right(g, i), _below(i, np.sort(g))
     # Pairs of a genuine and an impostor score without each subject: all of them, less those with
     # a genuine score of the subject, less those with an impostor one, plus those with both.
-    both, genuine_of, impostor_of = np.zeros(n), of(owner), of(one) + of(other)
-    mine, *sides = (_of_each(person, n) for person in (owner, one, other))
-    for theirs in sides:
+    both, genuine_of, impostor_of = np.zeros(n), of(owner), of(left_of) + of(other)
+    mine = _of_each(owner, n)
+    for side in (left_of, other):
+        theirs = _of_each(side, n)
         for a in range(n):
             both[a] += _right(g[mine[a]], i[theirs[a]]).sum()
     whole = float(right.sum())
-    kept = whole - of(owner, right) - of(one, left) - of(other, left) + both
+    kept = whole - of(owner, right) - of(left_of, left) - of(other, left) + both
     attempts = (len(g) - genuine_of) * (len(i) - impostor_of)
     area = whole / (len(g) * len(i))
-    trials = min(sample_of(int((genuine_of > 0).sum())), disjoint_among(one, other, n))
+    trials = min(sample_of(int((genuine_of > 0).sum())), disjoint_among(left_of, other, n))
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)

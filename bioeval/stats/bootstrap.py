@@ -117,9 +117,9 @@ class QuadraticForms:
 
     def fresh(self) -> QuadraticForms:
         """Return the same forms before anything is added."""
-        found = copy(self)
-        found._clear()
-        return found
+        forms = copy(self)
+        forms._clear()
+        return forms
 
     def counts(self) -> np.ndarray:
         """Return the totals, whole numbers."""
@@ -142,7 +142,9 @@ class QuadraticForms:
         self, pairs: tuple[np.ndarray, np.ndarray], layer: np.ndarray, share: np.ndarray
     ) -> None:
         """Add shares of attempts, each between the two subjects of its pair."""
-        left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
+        left = np.ascontiguousarray(pairs[0], dtype=np.int64)
+        right = np.ascontiguousarray(pairs[1], dtype=np.int64)
+        at = np.ascontiguousarray(layer, dtype=np.int64)
         share = np.asarray(share, dtype=np.float64)
         weigh_shares(left, right, at, share, self._tiles, self._totals)
 
@@ -292,10 +294,8 @@ def confidence_limits(
     elif options.method.endswith("bca"):
         low, high = _bca(estimate, drawn, values[..., 1 + options.replicates :], tail)
     else:
-        low, high = (
-            quantiles(drawn, np.full(estimate.shape, tail)),
-            quantiles(drawn, np.full(estimate.shape, 1 - tail)),
-        )
+        low = quantiles(drawn, np.full(estimate.shape, tail))
+        high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
     undefined = np.isnan(estimate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
@@ -349,11 +349,14 @@ def _bca(
     squares = (away**2).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         speed = np.where(squares > 0, (away**3).sum(axis=-1) / (6 * squares**1.5), 0.0)
-    levels = []
-    for z in (scipy.special.ndtri(tail), -scipy.special.ndtri(tail)):
+
+    def limit(z: float) -> np.ndarray:
         moved = bias + z
-        levels.append(scipy.special.ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3)))
-    return quantiles(drawn, levels[0]), quantiles(drawn, levels[1])
+        level = scipy.special.ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3))
+        return quantiles(drawn, level)
+
+    z = scipy.special.ndtri(tail)
+    return limit(z), limit(-z)
 
 
 def open_limits(
@@ -556,7 +559,8 @@ class SubjectMeans:
             both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
             return open_limits(mean, *both, self.trials, self.options.confidence)
         step = max(1, ROOM // self.weights.shape[1])
-        before, found = np.zeros(self.weights.shape[1]), []
+        before = np.zeros(self.weights.shape[1])
+        lows, highs = [], []
         for low in range(0, len(layers), step):
             sums = linear_forms(layers[low : low + step], self.weights)
             if cumulative:
@@ -566,9 +570,10 @@ class SubjectMeans:
             values = _within_one(ratio(sums, self.total))
             if seen is not None:
                 seen(values)
-            found.append(self.drawn_limits(values))
-        low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
-        return low_, high
+            below, above = self.drawn_limits(values)
+            lows.append(below)
+            highs.append(above)
+        return np.concatenate(lows), np.concatenate(highs)
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""
@@ -582,8 +587,8 @@ class SubjectMeans:
         The proportions are added to a `band`.
         """
         layers = by_subject(hits.place, hits.person, at, len(self.attempts), hits.weight)[:-1]
-        found = self.limits(layers, seen=None if band is None else band.add)
-        return self.without_contradiction(hits, at, found)
+        limits = self.limits(layers, seen=None if band is None else band.add)
+        return self.without_contradiction(hits, at, limits)
 
     def few(self, hits: Placed) -> tuple[FewErrors, FewErrors]:
         """Return where few subjects have hits, and where few have anything else, along the hits."""
@@ -612,7 +617,8 @@ class SubjectMeans:
         if missed:
             rate, beside, few = 1 - rate, (1 - beside[1], 1 - beside[0]), few[::-1]
         unknown = np.full(2, np.nan)  # there few err
-        low, high = (np.concatenate([x, y, unknown]) for x, y in zip(limits, beside, strict=True))
+        low = np.concatenate([limits[0], beside[0], unknown])
+        high = np.concatenate([limits[1], beside[1], unknown])
         low, high = without_contradiction(rate, (low, high), few, self.options.confidence)
         return low[: len(at)], high[: len(at)]
 
@@ -631,9 +637,8 @@ class SubjectMeans:
         The arrays are of each match: its subject, its rank, and its weight or probability. With
         `per_rank` each proportion is divided by its rank. The proportions are added to a `band`.
         """
-        step = max(
-            1, ROOM // max(len(self.attempts), 1)
-        )  # bounds memory; ranks before are one layer
+        # Bounds memory; the ranks before are one layer.
+        step = max(1, ROOM // max(len(self.attempts), 1))
         lows, highs = [], []
         for first in range(0, count, step):
             last = min(first + step, count)

@@ -65,11 +65,11 @@ class Together:
         if not varies > 0:
             return np.nan
         inflation = 1.0
-        for found, pairs in (
+        for more_than_alone, pairs in (
             (errors.same - errors.number, self.same - self.number),
             (errors.sharing, self.sharing),
         ):
-            more = max(found - chance * pairs, 0.0) / varies
+            more = max(more_than_alone - chance * pairs, 0.0) / varies
             inflation += min(more, pairs / self.number)
         return self.number / inflation
 
@@ -213,10 +213,10 @@ def without_contradiction(
     Given are the `limits` where many people err; `few` has errors of the rate, and of one minus it.
     """
     inside, low, high = np.zeros(len(rate), dtype=bool), *np.full((2, len(rate)), np.nan)
-    for of, part in zip(few, (rate, 1 - rate), strict=True):
-        there = of.at(part)
-        ends = of.limits(part[there], confidence)
-        lower, upper = ends if of is few[0] else (1 - ends[1], 1 - ends[0])
+    for errors, part in zip(few, (rate, 1 - rate), strict=True):
+        there = errors.at(part)
+        ends = errors.limits(part[there], confidence)
+        lower, upper = ends if errors is few[0] else (1 - ends[1], 1 - ends[0])
         low[there], high[there] = np.fmin(low[there], lower), np.fmax(high[there], upper)
         inside |= there
     low, high = np.where(inside, low, limits[0]), np.where(inside, high, limits[1])
@@ -260,8 +260,9 @@ class ErringPairs:
     def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray):
         self._sides, self._no_person, self._people = sides, no_person, len(no_person)
         people = self._people
-        left, right = (np.isin(np.arange(people), side) for side in sides)
-        self._both = left & right
+        left, right = sides
+        everyone = np.arange(people)
+        self._both = np.isin(everyone, left) & np.isin(everyone, right)
         self._attempts = np.zeros(people, dtype=np.int64)  # of each person
         self._number = self._same = 0
         # The pairs of a person whose attempts may go on in another block: (key, number).
@@ -290,8 +291,8 @@ class ErringPairs:
         self._open = np.concatenate(
             [self._open, np.column_stack([one * self._people + other, number])]
         )
-        of = self._open[:, 0] // self._people
-        ended = (of != self._first) & (of != one[-1])
+        person_of_open = self._open[:, 0] // self._people
+        ended = (person_of_open != self._first) & (person_of_open != one[-1])
         self._same += self._squares(self._open[ended])
         self._open = self._open[~ended]
         for person in (one, other):
@@ -337,11 +338,13 @@ class ErringPairs:
         of_each = self._attempts / copies
         sharing = max(float((of_each**2).sum()) - 2 * same, 0.0)
         attempts = Together(self._number / copies, same, sharing)
-        accepted, rejected = (
-            FewErrors.of(unit, place, number / copies, attempts, trials, self._people)
-            for unit, place, number in (end.entries.T for end in self._ends)
-        )
-        return accepted, rejected
+
+        def few_of(end: _FirstPairs) -> FewErrors:
+            unit, place, number = end.entries.T
+            return FewErrors.of(unit, place, number / copies, attempts, trials, self._people)
+
+        accepted, rejected = self._ends
+        return few_of(accepted), few_of(rejected)
 
 
 class _FirstPairs:

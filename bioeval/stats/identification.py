@@ -80,8 +80,8 @@ class Hits:
 
     def up_to(self, rank: int) -> Hits:
         """Return the hits at `rank` or better, by person and distance."""
-        found = self.within(rank)
-        return found.by(np.lexsort((found.distance, found.person)))
+        hits = self.within(rank)
+        return hits.by(np.lexsort((hits.distance, hits.person)))
 
     def within(self, rank: int) -> Hits:
         """Return the hits at `rank` or better, in their order."""
@@ -128,7 +128,7 @@ class _Rate:
         draws = (draws - 1) * np.sqrt(people / (people - 1))
         place = np.minimum(losses, count)
         order = np.argsort(place, kind="stable")
-        found = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
+        rates = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
         lost, step = np.zeros(people), max(1, ROOM // max(people, options.replicates))
         for first in range(0, count, step):
             last = min(first + step, count)
@@ -139,7 +139,7 @@ class _Rate:
             np.add.at(layers, at, self.losses.weight[part])
             layers = lost + np.cumsum(layers, axis=0)
             lost = layers[-1]
-            rate = found[first:last]
+            rate = rates[first:last]
             without = (rate[:, None] * self.attempts - layers) / self.without
             change = (people - 1) / people * (without.mean(axis=1)[:, None] - without)
             inside = with_enough(rate, self.attempts)
@@ -165,18 +165,18 @@ class _Rate:
         Given are the place of each hit and of each loss, the latter increasing for each person;
         those from `count` on are left out. `along` is the distance or rank of each hit.
         """
-        found = _summed(hits, self.hits.weight, count)
+        counted = _summed(hits, self.hits.weight, count)
         people = len(self.without)
         if people < FEWEST or not (self.without > 0).all():
             undefined = np.full(count, np.nan)
             if self.attempts:
-                rate = found / self.attempts
+                rate = counted / self.attempts
             else:
                 rate = undefined
             return np.minimum(rate, 1.0), (undefined, undefined)
-        rate = np.minimum(found / self.attempts, 1.0)
+        rate = np.minimum(counted / self.attempts, 1.0)
         level = 0.5 + self.options.confidence / 2
-        half = scipy.special.stdtrit(people - 1, level) * self._errors(found, losses)
+        half = scipy.special.stdtrit(people - 1, level) * self._errors(counted, losses)
         low, high = logit_limits(rate, half)
         # The same rate without each person is no certainty: some others may still differ.
         bound = zero_error_bound(self.trials, self.options.confidence)
@@ -185,9 +185,9 @@ class _Rate:
         placed = Placed.of(self.hits.person, along, self.hits.weight)
         # Two people who are taken for each other are one trial.
         proportion = self.trials / max(int((self.made > 0).sum()), 1)
-        first, other = (x.fewer(proportion) for x in few_along(placed, self.made, self.trials))
-        limits = low, high
-        return rate, without_contradiction(rate, limits, (first, other), self.options.confidence)
+        first, other = few_along(placed, self.made, self.trials)
+        few = first.fewer(proportion), other.fewer(proportion)
+        return rate, without_contradiction(rate, (low, high), few, self.options.confidence)
 
     def _errors(self, found: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return the standard error at each place.
@@ -203,10 +203,10 @@ class _Rate:
         first = np.searchsorted(person, person)  # the first loss of the same person
         taken -= np.append(0.0, taken)[first]
         before = taken - weight
-        of = share[person]
-        lost = _summed(place, weight * of, count)
-        both = _summed(place, weight * of * uneven[person], count)
-        steps = (taken**2 - before**2) * of**2
+        share_of_loss = share[person]
+        lost = _summed(place, weight * share_of_loss, count)
+        both = _summed(place, weight * share_of_loss * uneven[person], count)
+        steps = (taken**2 - before**2) * share_of_loss**2
         squares = _summed(place, steps, count)
         sizes = _summed(place, np.abs(steps), count)
         constant = found**2 * (uneven**2).sum()
@@ -235,11 +235,11 @@ class NewPeople:
         self.people, self.most = left_out.people, left_out.ranks
         mated = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(mated, ties)
-        own = left_out.person[probes], tally.mate[probes], ranks, weights
+        hits = left_out.person[probes], tally.mate[probes], ranks, weights
         by_person = np.bincount(left_out.person[mated], minlength=self.people)
         self.genuine = _Rate(
-            Hits(*own),
-            Hits.joined(own, *_moved(tally, left_out, ties)),
+            Hits(*hits),
+            Hits.joined(hits, *_moved(tally, left_out, ties)),
             len(mated),
             by_person,
             len(mated) - by_person,
@@ -309,14 +309,10 @@ class NewPeople:
             return low, high, np.zeros(len(grid), dtype=bool)
 
         *far, far_inside = limits(self.impostor.up_to(1))
-        unknown = np.full(len(grid), np.nan)
-        found = [
-            limits(self.genuine.up_to(k))
-            if k <= self.most
-            else (unknown, unknown, np.zeros(len(grid), dtype=bool))
-            for k in range(1, ranks + 1)
-        ]
-        low, high, there = (np.stack(x, axis=1) for x in zip(*found, strict=True))
+        low, high = np.full((2, len(grid), ranks), np.nan)
+        there = np.zeros((len(grid), ranks), dtype=bool)
+        for k in range(min(ranks, self.most)):
+            low[:, k], high[:, k], there[:, k] = limits(self.genuine.up_to(k + 1))
         if self.genuine.options.simultaneous:
             inside |= {"far": far_inside, "frr": there[:, 0], "dir": there}
         return {"far": (far[0], far[1]), "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
@@ -345,11 +341,11 @@ def _moved(
     fewer = (left_out.closer, left_out.tied, left_out.before)
     there = [x[probe] for x in facts]
     rest = [x - y for x, y in zip(there, fewer, strict=True)]
-    found = []
+    moved = []
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
         index, rank, weight = place_weights(closer, tied, before, tally.mates_tied[probe], ties)
-        found.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
-    return found
+        moved.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
+    return moved
 
 
 class _Accepting:
@@ -374,8 +370,8 @@ class _Accepting:
         """Return DIR, at a rank, in each state."""
         hits = np.searchsorted(self.distance, rate.hits.distance, side="right")
         losses = np.searchsorted(self.distance, rate.losses.distance, side="right")
-        found, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
-        return _DirAtFar(self, found, low, high)
+        dir_, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
+        return _DirAtFar(self, dir_, low, high)
 
 
 @dataclass(frozen=True)
@@ -455,12 +451,12 @@ def closed_set_intervals(
         remarks = _without_limits(left_out, count)
     elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
-        of = probing.genuine
+        hits = probing.genuine
         band = None
         if options.simultaneous:
             band = SimultaneousBand(attempts, options)
-        means, along = probing.of_genuine, of.along(of.rank)
-        low, high = means.limits_at_ranks(of.person, of.rank, of.weight, count, band=band)
+        means, along = probing.of_genuine, hits.along(hits.rank)
+        low, high = means.limits_at_ranks(hits.person, hits.rank, hits.weight, count, band=band)
         low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
         rank_one = low[0], high[0]
         if band is not None:
@@ -470,8 +466,8 @@ def closed_set_intervals(
         low, high = independent(dataset["cms_count"].values, attempts, options)
         rank_one = low[0], high[0]
         remarks = [assumed_independent(options, "probes", "of one")]
-    found = {"cms": (low, high), "recognition_rate": rank_one}
-    return with_intervals(dataset, found, CLOSED_SET, options, remarks, inside)
+    limits = {"cms": (low, high), "recognition_rate": rank_one}
+    return with_intervals(dataset, limits, CLOSED_SET, options, remarks, inside)
 
 
 def open_set_intervals(
@@ -502,25 +498,25 @@ def open_set_intervals(
             if not options.resamples:
                 remarks.append(CHOSEN.format("DIR at a FAR"))
         grid = to_internal(dataset["threshold"].values, kind)
-        found = by_person.curves(grid, ranks, inside)
+        limits = by_person.curves(grid, ranks, inside)
         if larger_is_closer(kind):
             inside = {name: there[::-1] for name, there in inside.items()}
-            found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
-        found |= by_person.points(dataset, ranks)
+            limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
+        limits |= by_person.points(dataset, ranks)
     else:
-        found = _independent_open_set(dataset, ranks, options)
+        limits = _independent_open_set(dataset, ranks, options)
         remarks = [assumed_independent(options, "probes", "of one")]
     for name in ("dir", "dir_at_far"):
-        low, high = found[name]
+        low, high = limits[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         low = np.pad(low, beyond, constant_values=np.nan)
         high = np.pad(high, beyond, constant_values=np.nan)
-        found[name] = low, high
+        limits[name] = low, high
     if inside:
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
-    found["grr"] = 1 - found["far"][1], 1 - found["far"][0]
-    return with_intervals(dataset, found, OPEN_SET, options, remarks, inside)
+    limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
+    return with_intervals(dataset, limits, OPEN_SET, options, remarks, inside)
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
@@ -575,8 +571,8 @@ def identification_replicates(
     with probes, and those with genuine attempts (0 for a single one).
     """
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
-    found = probing.genuine.within(1)
-    hits = np.bincount(found.person, found.weight, minlength=len(probing.weights))
+    first = probing.genuine.within(1)
+    hits = np.bincount(first.person, first.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
     return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
@@ -652,13 +648,15 @@ class _ProbeSubjects:
         Where the bands of curves are simultaneous, `inside` gets which points are in them.
         """
         far, far_inside = _limits_of_curve(self.of_impostor, self.impostor, grid)
-        rates, in_band = [], []
+        lows, highs, in_band = [], [], []
         for k in range(1, ranks + 1):
-            limits, there = _limits_of_curve(self.of_genuine, self.genuine.within(k), grid)
-            rates.append(limits)
+            (low_k, high_k), there = _limits_of_curve(self.of_genuine, self.genuine.within(k), grid)
+            lows.append(low_k)
+            highs.append(high_k)
             in_band.append(there)
             report(k, ranks)
-        low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
+        low = np.stack(lows, axis=1)
+        high = np.stack(highs, axis=1)
         if self.options.simultaneous:
             inside |= {"far": far_inside, "frr": in_band[0], "dir": np.stack(in_band, axis=1)}
         return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
@@ -671,12 +669,12 @@ class _ProbeSubjects:
             return {"dir_at_far": (undefined, undefined)}
         at_far, eer = self.drawn_points(targets, ranks)
         fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
-        confidence, found = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
+        confidence, at_ranks = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
         for k in range(ranks):
             hits = self.genuine.within(k + 1)
             few = self.of_genuine.few(hits.along(hits.distance))
             ends = confidence_limits(at_far[:, k], self.options)
-            found[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
+            at_ranks[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
         first, other = self.genuine.within(1), self.impostor
         accepted, rejected = self.of_genuine.few(first.along(first.distance))
         low, high = confidence_limits(eer, self.options)
@@ -686,12 +684,12 @@ class _ProbeSubjects:
         ):
             low, high = around_few(eer[0], (low, high), few, confidence)
         points = {
-            "dir_at_far": (self.of_genuine, (found[0], found[1])),
+            "dir_at_far": (self.of_genuine, (at_ranks[0], at_ranks[1])),
             "eer": (fewer, (low, high)),
         }
         return {
-            name: (np.where(of.trials, x, np.nan), np.where(of.trials, y, np.nan))
-            for name, (of, (x, y)) in points.items()
+            name: (np.where(of_attempts.trials, x, np.nan), np.where(of_attempts.trials, y, np.nan))
+            for name, (of_attempts, (x, y)) in points.items()
         }
 
     @stage("bootstrap")
@@ -717,8 +715,8 @@ class _ProbeSubjects:
             genuine, impostor = self.of_genuine.total[part], self.of_impostor.total[part]
             taken = _cumulative(weights, other)
             far = ratio(taken[of_other], impostor)
-            found = ratio(_cumulative(weights, first)[of_first], genuine)
-            eer[part] = ErrorColumns(far, np.clip(1 - found, 0.0, 1.0)).equal_error()
+            first_hits = ratio(_cumulative(weights, first)[of_first], genuine)
+            eer[part] = ErrorColumns(far, np.clip(1 - first_hits, 0.0, 1.0)).equal_error()
             rate = ratio(taken[1:], impostor)[value]
             hits = weights[mate.person] * mate.weight[:, None]
             defined = (genuine > 0) & (impostor > 0)

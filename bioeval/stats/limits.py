@@ -167,7 +167,12 @@ class SimultaneousBand:
     @property
     def inside(self) -> np.ndarray:
         """Which points are in the band."""
-        return np.concatenate([x[2] for x in self._parts])
+        return self._joined()[2]
+
+    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rates of all points, their standard errors, and which are in the band."""
+        rates, spreads, insides = zip(*self._parts, strict=True)
+        return np.concatenate(rates), np.concatenate(spreads), np.concatenate(insides)
 
     @property
     def multiple(self) -> float:
@@ -181,7 +186,7 @@ class SimultaneousBand:
 
         The band is nowhere narrower than the pointwise interval.
         """
-        rate, spread, inside = (np.concatenate(x) for x in zip(*self._parts, strict=True))
+        rate, spread, inside = self._joined()
         return widened(pointwise, rate, self.multiple * spread, inside)
 
     def limits_at(self, rate: np.ndarray, pointwise: Limits) -> tuple[Limits, np.ndarray]:
@@ -189,19 +194,20 @@ class SimultaneousBand:
 
         Their standard error is interpolated linearly over the probit of the rate.
         """
-        known, spread, inside = (np.concatenate(x) for x in zip(*self._parts, strict=True))
+        known, spread, inside = self._joined()
         there = with_enough(rate, self.attempts) & bool(inside.any())
         half = np.zeros(len(rate))
         if there.any():
             known, first = np.unique(known[inside], return_index=True)
-            place = scipy.special.ndtri(known), spread[inside][first]
-            half[there] = self.multiple * np.interp(scipy.special.ndtri(rate[there]), *place)
+            at, deviate = scipy.special.ndtri(rate[there]), scipy.special.ndtri(known)
+            half[there] = self.multiple * np.interp(at, deviate, spread[inside][first])
         return widened(pointwise, rate, half, there), there
 
 
 def widened(pointwise: Limits, rate: np.ndarray, half: np.ndarray, inside: np.ndarray) -> Limits:
     """Return pointwise limits, widened inside a band of some half width on the probit scale."""
-    low, high = (np.array(x, dtype=np.float64) for x in pointwise)
+    low = np.array(pointwise[0], dtype=np.float64)
+    high = np.array(pointwise[1], dtype=np.float64)
     middle = scipy.special.ndtri(rate[inside])
     low[inside] = np.fmin(low[inside], scipy.special.ndtr(middle - half[inside]))
     high[inside] = np.fmax(high[inside], scipy.special.ndtr(middle + half[inside]))

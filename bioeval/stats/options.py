@@ -171,12 +171,12 @@ class IntervalOptions:
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""
-        found: dict[str, str | int | float] = {
+        attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,
         }
         if self.about:
-            found["interval_for"] = self.about
+            attrs["interval_for"] = self.about
         if self.resamples:
-            found["replicates"] = self.replicates
-        return found
+            attrs["replicates"] = self.replicates
+        return attrs

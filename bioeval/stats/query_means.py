@@ -58,13 +58,13 @@ class QuerySubjects:
     def curve_limits(self, curve: MatchCurve, count: int, *, proportion: bool) -> Limits:
         """Return the limits of a curve at ranks 1 to `count`; the CMC is a `proportion`."""
         means, person = self.means_over(curve.counted), self.person[curve.query]
-        found = means.limits_at_ranks(
+        limits = means.limits_at_ranks(
             person, curve.rank, curve.weight, count, per_rank=curve.per_rank
         )
         if not proportion:
-            return found
+            return limits
         hits = Placed.of(person, curve.rank, curve.weight)
-        return means.without_contradiction(hits, np.arange(1.0, count + 1), found)
+        return means.without_contradiction(hits, np.arange(1.0, count + 1), limits)
 
 
 def query_mean_intervals(
@@ -84,32 +84,34 @@ def query_mean_intervals(
         if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the queries")
         owners = QuerySubjects(subjects, measures.counted, options)
-        found, remarks = _by_subject(dataset, measures, owners)
+        limits, remarks = _by_subject(dataset, measures, owners)
     else:
-        found, remarks = _independent(dataset, measures, options)
-    return with_intervals(dataset, found, names, options, remarks)
+        limits, remarks = _independent(dataset, measures, options)
+    return with_intervals(dataset, limits, names, options, remarks)
 
 
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
 ) -> tuple[dict[str, Limits], list[str]]:
-    found = {}
+    limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         unknown = np.isnan(dataset[name].values)  # of lists that end before
         low, high = owners.curve_limits(curve, dataset.sizes["rank"], proportion=name == "cmc")
-        found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+        limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
-        of, sums = owners.means_over(mean.counted), owners.sums(mean)
-        low, high = map(mean.scalar.unscaled, of.limits(sums, cumulative=False))
+        means, sums = owners.means_over(mean.counted), owners.sums(mean)
+        low, high = map(mean.scalar.unscaled, means.limits(sums, cumulative=False))
         if mean.values.ndim > 1:
-            found[name] = (low, high)
+            limits[name] = (low, high)
         else:
-            found[name] = of_one((low, high))
+            limits[name] = of_one((low, high))
         if name in _AREAS:
-            found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
+            limits[_AREAS[name]] = _area_limits(means, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:
-            found[_LARGEST[name]] = of_one(of.drawn_limits(of.values(sums).max(axis=0)[None]))
-    return found, owners.options.few_people(owners.people)
+            limits[_LARGEST[name]] = of_one(
+                means.drawn_limits(means.values(sums).max(axis=0)[None])
+            )
+    return limits, owners.options.few_people(owners.people)
 
 
 def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:
@@ -126,12 +128,12 @@ def _independent(
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
-    found = {"cmc": independent(counts, int(measures.cmc.counted.sum()), options)}
+    limits = {"cmc": independent(counts, int(measures.cmc.counted.sum()), options)}
     for name, mean in measures.means.items():
         if mean.values.dtype == bool:
             number = int(mean.counted.sum())
-            found[name] = independent(mean.values.sum(axis=0), number, options)
-    return found, [
+            limits[name] = independent(mean.values.sum(axis=0), number, options)
+    return limits, [
         assumed_independent(options, "queries", "of one"),
         f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
         "none",

@@ -70,20 +70,20 @@ def verification_intervals(
     units: dict[str, int] = {}
     inside: dict[str, np.ndarray] = {}
     if not options.by_subject:
-        found, remarks = _independent(dataset, options)
+        limits, remarks = _independent(dataset, options)
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
     elif options.resamples:
-        found, remarks, units, inside = _resampled(dataset, tally, attempts, options)
+        limits, remarks, units, inside = _resampled(dataset, tally, attempts, options)
     else:
-        found, remarks, units = _analytic(dataset, tally, attempts, options)
-    found |= {
-        "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
-        "grr": (1 - found["far"][1], 1 - found["far"][0]),
+        limits, remarks, units = _analytic(dataset, tally, attempts, options)
+    limits |= {
+        "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
+        "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
     if inside:
         inside |= {"gar": inside["frr"], "grr": inside["far"]}
-    out = with_intervals(dataset, found, VERIFICATION, options, remarks, inside)
+    out = with_intervals(dataset, limits, VERIFICATION, options, remarks, inside)
     return out.assign(
         {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
     )
@@ -98,17 +98,17 @@ def _independent(
     """Return intervals that assume independent attempts."""
     genuine = int(dataset[f"{'genuine'}_attempts"])
     impostor = int(dataset[f"{'impostor'}_attempts"])
-    found = {
+    limits = {
         "frr": independent(dataset["fr"].values, genuine, options),
         "far": independent(dataset["fa"].values, impostor, options),
     }
     if "frr_at_far" in dataset:
         errors = np.rint(dataset["frr_at_far"].values * genuine)
-        found["frr_at_far"] = independent(errors, genuine, options)
+        limits["frr_at_far"] = independent(errors, genuine, options)
     if "far_at_frr" in dataset:
         errors = np.rint(dataset["far_at_frr"].values * impostor)
-        found["far_at_frr"] = independent(errors, impostor, options)
-    return found, [assumed_independent(options, "attempts", "that share a")]
+        limits["far_at_frr"] = independent(errors, impostor, options)
+    return limits, [assumed_independent(options, "attempts", "that share a")]
 
 
 # ------------------------------------------------------------------------- by subject
@@ -139,9 +139,9 @@ class ErrorColumns:
         sink = forms if erring is None else MergingSinks((forms, erring))
         genuine = attempts.sweep(thresholds, sink)
         accepted = np.cumsum(forms.totals, axis=0)
-        found = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
-        found.frr = found.frr_at(thresholds)
-        return found
+        columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
+        columns.frr = columns.frr_at(thresholds)
+        return columns
 
     def frr_at(self, thresholds: np.ndarray) -> np.ndarray:
         """Return FRR at each of other thresholds, by column."""
@@ -163,7 +163,8 @@ class ErrorColumns:
         columns = np.arange(self.far.shape[1])
         f, r = self.with_ends()
         at = np.argmax(f >= r, axis=0)
-        f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
+        f0, r0 = f[at - 1, columns], r[at - 1, columns]
+        f1, r1 = f[at, columns], r[at, columns]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
         return np.where(self._defined() & (at > 0), f0 + share * (f1 - f0), np.nan)
@@ -176,21 +177,21 @@ class ErrorColumns:
         columns = np.arange(self.far.shape[1])
         f, r = self.with_ends()
         last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
-        found = r[last, columns]
+        frr = r[last, columns]
         if not exact:
             width = f[last + 1, columns] - f[last, columns]
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
-            found = found + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - found)
-        return np.where(self._defined(), found, np.nan)
+            frr = frr + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - frr)
+        return np.where(self._defined(), frr, np.nan)
 
     def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
         """Return the smallest FAR with FRR at most the target, for each column.
 
         The two errors change places where the points are taken from loose to strict.
         """
-        found = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
-        return found if target < 1 else 0 * found  # reject-all, which is the last
+        far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
+        return far if target < 1 else 0 * far  # reject-all, which is the last
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
@@ -238,7 +239,7 @@ class Replicates:
         erring = ErringPairs(attempts.sides, attempts.no_person)
         errors = ErrorColumns.of(attempts, thresholds, weights, erring)
         people = errors.genuine[1]
-        found = cls(
+        replicates = cls(
             thresholds,
             errors.far,
             errors.frr_at(grid),
@@ -262,9 +263,9 @@ class Replicates:
         itself = cls.itself(points)
         for name, value in chosen.items():  # an undefined point is so in every replicate
             moved = np.asarray(itself[name])[..., None] - value[..., :1]
-            found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
-            found.values[name][..., 0] = itself[name]
-        return found
+            replicates.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
+            replicates.values[name][..., 0] = itself[name]
+        return replicates
 
     @staticmethod
     def itself(points: VerificationPoints) -> dict[str, Any]:
@@ -314,38 +315,38 @@ def _resampled(
     logit = replace(options, method="subject-bootstrap-logit")
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
-    found = {
+    limits = {
         name: _scaled_limits(COMPARED[name], values, mixed, method.get(name, options))
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
     frr = confidence_limits(drawn.frr, options, drawn.subjects)
-    found["frr"] = genuine.frr_limits(grid, frr)
+    limits["frr"] = genuine.frr_limits(grid, frr)
     of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
         "far_at_frr": (drawn.pairs, [drawn.few_far]),
         "eer": (mixed, [genuine.few, drawn.few_far]),
     }
-    for name in found.keys() & of_points:
+    for name in limits.keys() & of_points:
         trials, curves = of_points[name]
         values = drawn.values[name]
         low, high = confidence_limits(values, options)
         for few in curves:
             low, high = around_few(values[..., 0], (low, high), few, options.confidence)
-        found[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
+        limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
-    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
+    limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     if options.simultaneous:
-        inside = _widen_to_band(found, drawn, far, dataset, options)
+        inside = _widen_to_band(limits, drawn, far, dataset, options)
     else:
         inside = {}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
-            found[name] = found[name][0][::-1], found[name][1][::-1]
+            limits[name] = limits[name][0][::-1], limits[name][1][::-1]
         inside = {name: there[::-1] for name, there in inside.items()}
     units = {"genuine_subjects": drawn.subjects}
-    return found, options.few_people(drawn.people), units, inside
+    return limits, options.few_people(drawn.people), units, inside
 
 
 def _widen_to_band(
@@ -396,8 +397,8 @@ def _interpolated(
     """
     defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
     every = np.append(rate, known)
-    known, (low, high) = known[defined], (x[defined] for x in at)
-    known, first = np.unique(known, return_index=True)
+    low, high = at[0][defined], at[1][defined]
+    known, first = np.unique(known[defined], return_index=True)
     low = np.interp(every, np.append(0.0, known), np.append(0.0, low[first]))
     high = np.interp(every, np.append(known, 1.0), np.append(high[first], 1.0))
     low, high = without_contradiction(every, (low, high), few, options.confidence)
@@ -484,18 +485,18 @@ def _analytic(
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
+    limits = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
     columns = weight_columns(len(attempts.no_person), options, attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
-    found["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
+    limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
-        found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
+        limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
-    found["frr_at_far"] = undefined, undefined
+    limits["frr_at_far"] = undefined, undefined
     chosen = ["FRR at a FAR"]
     if len(tally.points.frr_target):
         undefined = np.full(len(tally.points.frr_target), np.nan)
-        found["far_at_frr"] = undefined, undefined
+        limits["far_at_frr"] = undefined, undefined
         chosen.append("FAR at a FRR")
     units = {"genuine_subjects": sample_of(len(np.unique(people)))}
-    return found, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units
+    return limits, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units

@@ -80,8 +80,8 @@ class Images:
     def column_of_pairs(self, dataset: xr.Dataset) -> str:
         """Return the column to show: as given, of shipped faces, or ``image`` if files exist."""
         column = self.column or shipped_column(dataset)
-        own = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
-        if not column and any(Images("", self.folder).find(name) is not None for name in own):
+        names = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
+        if not column and any(Images("", self.folder).find(name) is not None for name in names):
             return COLUMN
         return column
 
@@ -146,7 +146,7 @@ def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "galler
 
 def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
     """Return the metadata columns of text that all sides have, with their distinct values."""
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     start = f"{sides[0]}_meta_"
     for name in map(str, dataset.data_vars):
         column = name.removeprefix(start)
@@ -155,10 +155,10 @@ def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
             continue
         values = [
             x
-            for one in both
-            if dataset[one].dtype.kind in "OUT"
-            for x in dataset[one].values.tolist()
+            for variable in both
+            if dataset[variable].dtype.kind in "OUT"
+            for x in dataset[variable].values.tolist()
         ]
         if values:
-            found[column] = [*dict.fromkeys(map(str, values))]
-    return found
+            columns[column] = [*dict.fromkeys(map(str, values))]
+    return columns

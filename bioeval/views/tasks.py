@@ -100,9 +100,9 @@ class Averaged(NamedTuple):
 
     def _at(self, name: str) -> np.ndarray:
         """Return the values of a variable at the place; selecting by xarray would load dask."""
-        found = self.dataset[name]
-        at = {str(dim): found.indexes[dim].get_loc(label) for dim, label in self.at.items()}
-        return found.values[tuple(at.get(str(dim), slice(None)) for dim in found.dims)]
+        variable = self.dataset[name]
+        at = {str(dim): variable.indexes[dim].get_loc(label) for dim, label in self.at.items()}
+        return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:

@@ -82,8 +82,8 @@ class TermTranslator:
         """Return the text in these terms."""
         if self.words == "lecture":
             return text
-        pattern, found = _TRANSLATED[self.task_of(text)]
-        return pattern.sub(lambda match: _as_begun(found[match[0].lower()], match[0]), text)
+        pattern, iso_words = _TRANSLATED[self.task_of(text)]
+        return pattern.sub(lambda match: _as_begun(iso_words[match[0].lower()], match[0]), text)
 
     def of_list(self, text: str) -> str:
         """Return a text in these terms, each part between commas with rates of its own task."""
@@ -91,8 +91,8 @@ class TermTranslator:
 
     def task_of(self, text: str) -> str:
         """Return the task that the rates of a text are from."""
-        found = _OF_IDENTIFICATION.search(text)
-        return self.task or ("identification" if found else "verification")
+        of_identification = _OF_IDENTIFICATION.search(text)
+        return self.task or ("identification" if of_identification else "verification")
 
     def like(self, text: str) -> TermTranslator:
         """Return the translator of texts whose rates are of the same task as those of a text."""
@@ -111,7 +111,7 @@ class TermTranslator:
         for task, names in shown.items():
             pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
             pairs = [pair if lecture else pair[::-1] for pair in pairs]
-            if said := ", ".join(f"{one} is {other}" for one, other in pairs):
+            if said := ", ".join(f"{ours} is {other}" for ours, other in pairs):
                 parts.append(f"of identification, {said}" if parts else said)
         if not parts:
             return ""
@@ -131,21 +131,24 @@ def _as_begun(text: str, like: str) -> str:
 
 def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern of the lecture's words for rates, and ISO's for each, in lower case."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for name, rate in names.items():
         ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
-        found[name] = rate.symbol
+        words[name] = rate.symbol
         if not theirs:  # "1 - FNMR" has no name
-            found[f"{ours}, {name}"] = found[ours] = rate.symbol
+            words[f"{ours}, {name}"] = words[ours] = rate.symbol
             continue
-        found[ours] = theirs
+        words[ours] = theirs
         if ours.startswith("false"):
-            one = ours.removesuffix(" rate")
+            singular = ours.removesuffix(" rate")
             other = theirs.removesuffix(" rate")
-            found |= {one: other, f"{one}s": other + ("es" if other.endswith("ch") else "s")}
-    longest_first = sorted(found, key=len, reverse=True)
+            words |= {
+                singular: other,
+                f"{singular}s": other + ("es" if other.endswith("ch") else "s"),
+            }
+    longest_first = sorted(words, key=len, reverse=True)
     text = "|".join(rf"\b{_either_case(key, key in names)}\b" for key in longest_first)
-    return re.compile(text), found
+    return re.compile(text), words
 
 
 def _either_case(words: str, abbreviation: bool) -> str:

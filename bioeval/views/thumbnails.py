@@ -44,8 +44,8 @@ def pictures_of_templates(images: Images, names: Iterable[str]) -> dict[str, Thu
     if not images.column:
         named = [name for name in named if image_of(name) is not None]
     tried = Images(images.column, images.folder)
-    found = {name: Thumbnail.of(tried, name) for name in named}
-    if not any(one.source for one in found.values()):
+    pictures = {name: Thumbnail.of(tried, name) for name in named}
+    if not any(picture.source for picture in pictures.values()):
         return {}
     images.missing.update(tried.missing)
-    return found
+    return pictures

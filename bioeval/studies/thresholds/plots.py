@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from bioeval.base import counted, larger_is_closer
 from bioeval.results import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
+from bioeval.studies.thresholds.extrapolated_far import LABEL
 from bioeval.views.plots import (
     HUES,
     QUIET,
@@ -269,7 +270,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             "",
             translate.other("far"),
         )
-        lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
+        lines = [LABEL, str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
         self._key_below()
         return self

@@ -329,10 +329,10 @@ def _beside(
     if not (single or alone.any()):
         return None
     if single:
-        own = np.arange(len(curve))
+        places = np.arange(len(curve))
     else:
-        own = np.nonzero(alone)[0]
-    index = own[np.unique(np.linspace(0, len(own) - 1, _ANCHORS).round().astype(int))]
+        places = np.nonzero(alone)[0]
+    index = places[np.unique(np.linspace(0, len(places) - 1, _ANCHORS).round().astype(int))]
     away = abs(index / max(len(curve) - 1, 1) - at)
     # Corners are as far off as sides.
     step = np.where((_DIRECTIONS != 0).all(axis=1), 0.7, 1.0)[:, None] * point

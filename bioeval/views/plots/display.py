@@ -619,8 +619,12 @@ class CurvesDisplay(Display):
         once, styles = self._once_a_system()
         lines = [*lines, *styles]
         look.titled(self.ax_, translate(title), map(translate, lines))
-        term_x, term_y = (t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms)
-        self._labelled(translate(spec.x_label), translate(spec.y_label), term_x, term_y)
+
+        def term(given: str | tuple[str, ...]) -> str:
+            return given if isinstance(given, str) else other_term(systems, *given)
+
+        terms = term(spec.terms[0]), term(spec.terms[1])
+        self._labelled(translate(spec.x_label), translate(spec.y_label), *terms)
         named = [
             Labelled(
                 joined(
@@ -688,7 +692,8 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
 
 def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of a line as drawn, including steps."""
-    x, y = (np.asarray(v, dtype=float) for v in line.get_data(orig=False))
+    given_x, given_y = line.get_data(orig=False)
+    x, y = np.asarray(given_x, dtype=float), np.asarray(given_y, dtype=float)
     steps = line.get_drawstyle()
     if not len(x) or steps == "default":
         return x, y

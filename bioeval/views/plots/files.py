@@ -116,12 +116,12 @@ def save_all(
     folder.mkdir(parents=True, exist_ok=True)
     without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    for one in chain(plot_files(results, without), _of_scores(of_scores)):
-        name = _name(one.stem, one.system)
+    for file in chain(plot_files(results, without), _of_scores(of_scores)):
+        name = _name(file.stem, file.system)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {name}"):
-            made = one.drawn_in(figure)
+            made = file.drawn_in(figure)
             if made.why_empty:
                 if tell is not None:
                     tell(f"{name} is not drawn: {made.why_empty}")

@@ -220,9 +220,7 @@ class DirSurfaceDisplay(Display):
         """Draw the surface. See :func:`dir_surface`."""
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
-        if log is None:
-            log = None
-        else:
+        if log is not None:
             log = require_flag("log", log)
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
@@ -381,14 +379,9 @@ def _staircase(
 
     From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
     """
+    cells, edges = reached, x
     if larger_is_closer(kind):
-        cells = reached[:, ::-1]
-    else:
-        cells = reached
-    if larger_is_closer(kind):
-        edges = x[::-1]
-    else:
-        edges = x
+        cells, edges = reached[:, ::-1], x[::-1]
     if reached.all() or not cells[-1].any():
         return np.empty(0), np.empty(0)
     first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)

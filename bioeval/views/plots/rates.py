@@ -49,29 +49,34 @@ def mean_curves(data: Any) -> Any:
     if isinstance(data, xr.DataTree):
         return data.map_over_datasets(mean_curves)
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
-        return {name: mean_curves(one) for name, one in data.items()}
+        return {name: mean_curves(result) for name, result in data.items()}
     if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
         return data
     given = former_names(data)
-    found: dict[str, np.ndarray] = {}
+    variables: dict[str, np.ndarray] = {}
     attrs = dict(given.attrs)
     if "threshold" in given.dims:
         for name in ("far", "frr", "gar"):
             if f"{name}_mean" in given:
                 for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                    found[f"{name}{into}"] = given[f"{name}_{key}"].values
-                found[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
+                    variables[f"{name}{into}"] = given[f"{name}_{key}"].values
+                variables[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
     elif "frr_at_far" in given:
         order = np.argsort(given["far_target"].values)
-        mean = given[f"frr_at_far_{'mean'}"].values[order]
-        low = given[f"frr_at_far_{'low'}"].values[order]
-        high = given[f"frr_at_far_{'high'}"].values[order]
+        mean = given["frr_at_far_mean"].values[order]
+        low = given["frr_at_far_low"].values[order]
+        high = given["frr_at_far_high"].values[order]
         frr = given["frr_at_far"].values.reshape(-1, len(order))[:, order]
         far = given["far_target"].values[order]
         attrs["far_targets"] = len(far)
-        found = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
-        found |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
-        found |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low, "fold_gar": 1 - frr}
+        variables = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
+        variables |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
+        variables |= {
+            "gar": 1 - mean,
+            "gar_low": 1 - high,
+            "gar_high": 1 - low,
+            "fold_gar": 1 - frr,
+        }
     elif str(given.attrs.get("task", "")).startswith("verification"):
         raise DataError(
             "the results have one threshold for each fold; for curves of the folds give "
@@ -80,7 +85,7 @@ def mean_curves(data: Any) -> Any:
     else:
         return given.drop_vars(["far", "gar", "frr"], errors="ignore")
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
-    curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in found.items()}, attrs=attrs)
+    curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
     for role in ("genuine_attempts", "impostor_attempts"):
         curves[role] = round(float(given[role].sum()) / given.sizes["repeat"])
     return curves
@@ -183,8 +188,8 @@ class DirFarDisplay(FarCurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        found = cls.spec.curves_at(pick(data, "dir_far"), ranks)
-        return cls(curve for curve, _ in found)
+        curves = cls.spec.curves_at(pick(data, "dir_far"), ranks)
+        return cls(curve for curve, _ in curves)
 
 
 def draw_folds(
@@ -443,7 +448,7 @@ class DetDisplay(CurvesDisplay):
         worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
         points = [p for c in self.defined for p in self._points_shown(c.system.dataset)]
         most = np.max([(0.4, 0.4), (1.6 * worst,) * 2, *points], axis=0)
-        high_x, high_y = (next((t for t in TICKS if t >= x), TICKS[-1]) for x in most)
+        high_x, high_y = _tick_above(most[0]), _tick_above(most[1])
         floors = [self._floors(c.system) for c in self.defined]
         both = [*zip(self.defined, floors, strict=True)]
         low_x = [_least(c.x, c.y, high_y, floor) for c, (floor, _) in both]
@@ -472,7 +477,7 @@ class DetDisplay(CurvesDisplay):
         for names in self._points:
             if not all(name in dataset for name in names):
                 continue
-            x, y = (dataset[name] for name in names)
+            x, y = dataset[names[0]], dataset[names[1]]
             if names[1] == "dir_at_far":
                 y = 1 - y.isel(rank=0)
             if x.ndim != 1 or x.dims != y.dims:
@@ -489,6 +494,11 @@ def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> fl
     if len(shown):
         return max(float(shown.min()), floor)
     return floor
+
+
+def _tick_above(rate: float) -> float:
+    """Return the smallest tick that is not below a rate, or the last one."""
+    return min((tick for tick in TICKS if tick >= rate), default=TICKS[-1])
 
 
 def _below(rates: list[float]) -> float:
@@ -625,14 +635,11 @@ class ErrorRatesDisplay(CurvesDisplay):
         (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
         low, high = max(first, 2 * low - high), min(last, 2 * high - low)
         self.ax_.set_xlim(low, high)
+        off = []
         if first < low:
-            off = [f"down to {first:.4g}"]
-        else:
-            off = []
+            off += [f"down to {first:.4g}"]
         if last > high:
             off += [f"up to {last:.4g}"]
-        else:
-            off += []
         return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:

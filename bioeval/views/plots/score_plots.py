@@ -66,7 +66,7 @@ class ScoreDistributionsDisplay(Display):
         """Take the histograms of one system, or of several by name."""
         if isinstance(data, ScoreHistograms):
             return cls({"": data})
-        return cls({as_plot_text(name): one for name, one in data.items()})
+        return cls({as_plot_text(name): histograms for name, histograms in data.items()})
 
     def plot(
         self,
@@ -130,7 +130,7 @@ class ScoreDistributionsDisplay(Display):
 
     def _limit(self, log: bool) -> None:
         """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
-        histograms = [h for one in self.classes.values() for h in one.values()]
+        histograms = [h for by_system in self.classes.values() for h in by_system.values()]
         densities = np.concatenate([histogram.density for histogram in histograms])
         top = float(densities.max()) or 1.0
         if log:
@@ -252,8 +252,8 @@ class MatrixDisplay(Display):
         if name:
             title = f"{name}: scores"
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
-        for which in ("x", "y"):
-            self._axis(which)
+        for letter in ("x", "y"):
+            self._axis(letter)
         self._labelled("Gallery template", "Probe template")
         self._states(picture)
         if shown.count():

@@ -222,8 +222,8 @@ def _make_room(ax: Axes, above: float) -> None:
         return
     place, pars = place.get_topmost_subplotspec(), figure.subplotpars
     grid = place.get_gridspec()
-    own = [getattr(grid, name, None) for name in ("hspace", "top", "bottom")]
-    if own != [None] * 3 or pars.hspace < rcParams["figure.subplot.hspace"]:
+    chosen = [getattr(grid, name, None) for name in ("hspace", "top", "bottom")]
+    if chosen != [None] * 3 or pars.hspace < rcParams["figure.subplot.hspace"]:
         return
     high = figure.bbox.height / figure_of(ax).dpi * 72
     if place.rowspan.start == 0:
@@ -321,8 +321,8 @@ def note(
     ax: Axes, text: str, place: tuple[float, float], step: tuple[float, float], **style: Any
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
-    of = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    given = {**of, "fontsize": SMALL_SIZE, "color": QUIET, **style}
+    places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    given = {**places, "fontsize": SMALL_SIZE, "color": QUIET, **style}
     return ax.annotate(without_formula(text), place, step, **given)
 
 
@@ -395,11 +395,9 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: f
     axis.set_minor_locator(NullLocator())
     if log:
         margin = (last / first) ** 0.02
-    else:
-        margin = 0.02 * max(last - first, 1)
-    if log:
         limits = (first / margin, last * margin)
     else:
+        margin = 0.02 * max(last - first, 1)
         limits = (first - margin, last + margin)
     ax.set(**{f"{which}lim": limits})
 

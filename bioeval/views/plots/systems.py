@@ -50,14 +50,14 @@ def pick(data: Any, plot: str, single: bool = False) -> list[System]:
     mapping of name to either; `plot` is the public name of the plot. With `single`, more than one
     is an error.
     """
-    found = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
-    if single and len(found) > 1:
-        names = ", ".join(repr(system.name) for system in found)
+    systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
+    if single and len(systems) > 1:
+        names = ", ".join(repr(system.name) for system in systems)
         raise DataError(
-            f"be.plot.{plot} shows one system, but {len(found)} are given ({names}); draw each on "
-            "its own axes, with ax="
+            f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw each "
+            "on its own axes, with ax="
         )
-    return found
+    return systems
 
 
 def drawable(data: Any, plot: Plot) -> Any:
@@ -72,7 +72,7 @@ def drawable(data: Any, plot: Plot) -> Any:
         )
 
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
-        return {name: one for name, one in data.items() if has(one)} or None
+        return {name: result for name, result in data.items() if has(result)} or None
     if has(data):
         return data
     return None
@@ -98,20 +98,22 @@ class PlotFile(NamedTuple):
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
     """Yield the files of each plot that `data` supports, except for those of some plots."""
     for plot in PLOTS.values():
-        if plot.name in without or (found := drawable(data, plot)) is None:
+        if plot.name in without or (shown := drawable(data, plot)) is None:
             continue
         for stem, options in plot.files.items():
-            for one in pick(found, plot.name) if plot.one_system else [found]:
+            for shown_in_file in pick(shown, plot.name) if plot.one_system else [shown]:
                 name = ""
-                if isinstance(one, System):
-                    name = one.name
-                yield PlotFile(stem, name, plot, one, options)
+                if isinstance(shown_in_file, System):
+                    name = shown_in_file.name
+                yield PlotFile(stem, name, plot, shown_in_file, options)
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
     """Return the first of a plot's alternatives that some dataset has, or the first of all."""
-    found = (needs for needs in plot.needs if any(_fits(ds, needs) for ds in _datasets(data)))
-    return next(found, plot.needs[0])
+    for needs in plot.needs:
+        if any(_fits(ds, needs) for ds in _datasets(data)):
+            return needs
+    return plot.needs[0]
 
 
 def as_plot_text(name: object) -> str:
@@ -133,8 +135,8 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     elif isinstance(data, xr.DataTree):
         yield from (node.dataset for node in former_names(data).subtree)
     elif isinstance(data, Mapping):
-        for one in data.values():
-            yield from _datasets(one)
+        for part in data.values():
+            yield from _datasets(part)
 
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
@@ -160,11 +162,13 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
         )
     if not data:
         raise DataError(f"be.plot.{plot.name} got an empty mapping; expected name: result")
-    return [
-        System(joined(name, inner.name), inner.dataset, joined(name, inner.group), inner.variant)
-        for name, given in ((as_plot_text(key), given) for key, given in data.items())
-        for inner in _pick(given, plot, needs)
-    ]
+    systems = []
+    for key, given in data.items():
+        name = as_plot_text(key)
+        for inner in _pick(given, plot, needs):
+            whole, group = joined(name, inner.name), joined(name, inner.group)
+            systems.append(System(whole, inner.dataset, group, inner.variant))
+    return systems
 
 
 def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
@@ -214,18 +218,18 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
             f"tree has them ({listed})"
         )
-    found = each_once(
+    datasets = each_once(
         {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
     )
-    for dataset in found.values():
+    for dataset in datasets.values():
         _require(dataset, plot, needs)
-    paths = [path.split("/") for path in found]
+    paths = [path.split("/") for path in datasets]
     names = _names(paths)
     if len({joined(*name) for name in names}) < len(names):
         names = [("/".join(path), "") for path in paths]
     return [
         System(joined(group, variant), dataset, group, variant)
-        for (group, variant), dataset in zip(names, found.values(), strict=True)
+        for (group, variant), dataset in zip(names, datasets.values(), strict=True)
     ]
 
 
@@ -383,15 +387,19 @@ def identification_details(systems: Sequence[System]) -> list[str]:
         said.append(f"{number} a subject")
     said.append(agreed(systems, "rank_unit", "ranks count {}s"))
     said.append(agreed(systems, "ties", "{} ties"))
-    genuine, impostor = (
-        f"{int(size):,}" if size.isdecimal() else size
-        for size in (agreed(systems, f"{r}_gallery_subjects") for r in ("genuine", "impostor"))
-    )
+    genuine = _with_commas(agreed(systems, "genuine_gallery_subjects"))
+    impostor = _with_commas(agreed(systems, "impostor_gallery_subjects"))
     if genuine and genuine == impostor:
         said.append(f"gallery of N = {genuine}")
     elif genuine and impostor:
         said.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
     return [_semicolons(*said)]
+
+
+def _with_commas(size: str) -> str:
+    if size.isdecimal():
+        return f"{int(size):,}"
+    return size
 
 
 def in_words(systems: Sequence[System]) -> TermTranslator:

@@ -88,11 +88,11 @@ class StudyReport:
                         f"intervals: {interval_method(x)}" for x in each if "interval_method" in x
                     ]
                 case Warnings():
-                    found = [y for x in self._warnings(block) for y in wrapped(f"  - {x}", hang=4)]
-                    if found:
-                        lines += ["", "Warnings", *found]
-                    else:
-                        lines += []
+                    listed: list[str] = []
+                    for warning in self._warnings(block):
+                        listed += wrapped(f"  - {warning}", hang=4)
+                    if listed:
+                        lines += ["", "Warnings", *listed]
                 case _:
                     raise TypeError(f"{type(block).__name__} has no plain lines")
         return "\n".join(lines) + "\n"
@@ -107,9 +107,9 @@ class StudyReport:
         return term_translator(next(iter(text.found.values()))).others(text.rates)
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
-        found, reword = block.found, self._reword if block.reworded else str
-        for line, who in warnings(found).items():
-            if len(who) == len(found):
+        datasets, reword = block.found, self._reword if block.reworded else str
+        for line, who in warnings(datasets).items():
+            if len(who) == len(datasets):
                 text = line
             else:
                 text = f"{', '.join(who)}: {line}"
@@ -152,8 +152,9 @@ def _lines(
     Without `widths`, columns are as wide as their cells; with them, no cell touches its neighbour.
     """
     texts = [[cell or "" for cell in row] for row in (heads, *rows)]
-    first, *others = (max(map(len, column)) for column in zip(*texts, strict=True))
-    fitting = [-first, *(_GAP + width for width in others)]
+    widest = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    first = widest[0]
+    fitting = [-first, *(_GAP + width for width in widest[1:])]
     left, *right = widths or fitting
     widened = [
         left if abs(left) >= first else fitting[0],

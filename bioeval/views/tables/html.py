@@ -47,13 +47,13 @@ def _parts(item: Any, console: Console) -> Iterator[str]:
     """Yield the HTML of a renderable, part by part."""
     for depth, part in leaves(item, console):
         if isinstance(part, Table):
-            found = _table(part, console)
+            written = _table(part, console)
         else:
             text = _text(part, console)
-            found = "<hr>"
+            written = "<hr>"
             if text.strip():
-                found = f"<p>{text}</p>"
-        yield '<div class="in">' * depth + found + "</div>" * depth
+                written = f"<p>{text}</p>"
+        yield '<div class="in">' * depth + written + "</div>" * depth
 
 
 def _text(text: str | Text, console: Console, style: Any = "") -> str:
@@ -61,20 +61,20 @@ def _text(text: str | Text, console: Console, style: Any = "") -> str:
     if isinstance(text, str):
         text = console.render_str(text)
     whole = console.get_style(style) + console.get_style(text.style)
-    found = []
+    parts = []
     for segment in text.render(console):
         if segment.style:
-            own = whole + segment.style
+            combined = whole + segment.style
         else:
-            own = whole
+            combined = whole
         part = safe(segment.text)
         if part.strip():
-            if own.bold:
+            if combined.bold:
                 part = f"<b>{part}</b>"
-            if own.dim:
+            if combined.dim:
                 part = f"<i>{part}</i>"
-        found.append(part)
-    return "".join(found)
+        parts.append(part)
+    return "".join(parts)
 
 
 def _table(table: Table, console: Console) -> str:
@@ -119,16 +119,14 @@ class _Column:
             self.head = self.head.strip()
         if self.head:
             self.head = _text(self.head, console, "dim")
-        else:
-            self.head = ""
 
     def cell(self, i: int, row_style: Any) -> str:
         """Return the HTML of a cell."""
-        found = self._cells[i]
-        if not isinstance(found, str | Text):
-            return "".join(_parts(found, self._console))
-        blanks = len(str(found)) - len(str(found).lstrip()) - self._least
-        text = _text(found, self._console, row_style or self._column.style)
+        content = self._cells[i]
+        if not isinstance(content, str | Text):
+            return "".join(_parts(content, self._console))
+        blanks = len(str(content)) - len(str(content).lstrip()) - self._least
+        text = _text(content, self._console, row_style or self._column.style)
         if self._kind == "m":
             return text
         return _DIGIT * blanks * self._digits + text.strip()

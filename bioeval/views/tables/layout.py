@@ -132,8 +132,8 @@ def ends(row: Row) -> str:
     scale = 1
     if row.unit == "%":
         scale = 100
-    low, high = (f"{scale * x:.{row.decimals}f}" for x in row.ends)
-    return f"[{low}, {high}]"
+    low, high = row.ends
+    return f"[{scale * low:.{row.decimals}f}, {scale * high:.{row.decimals}f}]"
 
 
 def _rounded(value: float, decimals: int, whole: float | None) -> str:
@@ -241,11 +241,11 @@ def listed(texts: Iterable[str]) -> Padding:
 
 def warned(texts: Iterable[str]) -> Iterator[Any]:
     """List warnings under their heading, each once; nothing without any."""
-    found = list(dict.fromkeys(filter(None, texts)))
-    if found:
+    distinct = list(dict.fromkeys(filter(None, texts)))
+    if distinct:
         yield Text("")
         yield Text("Warnings", style="bold yellow")
-        yield listed(found)
+        yield listed(distinct)
 
 
 class _WholeWords(Table):

@@ -60,9 +60,9 @@ def as_markup(table: Any, form: Form) -> str:
                 blocks.append([_paragraph(lines[0], bool(console.get_style(style).bold))])
                 continue
         blocks.append([f"% {line}" for line in lines if line])
-    found = [block for block in blocks if any(block)]
+    kept = [block for block in blocks if any(block)]
     joined: list[str] = []
-    for before, block in zip([[""], *found], found, strict=False):
+    for before, block in zip([[""], *kept], kept, strict=False):
         # Comments follow each other; all else is apart.
         together = latex and before[0].startswith("%") and block[0].startswith("%")
         joined += [*([] if together or not joined else [""]), *block]

@@ -86,17 +86,23 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
     if _is_summary(results):
         return _of_summary(results, reword)
     tables: list[Any] = []
-    for view, found in _grouped(results).items():
+    for view, parts in _grouped(results).items():
         if view is not None:
-            tables += _tables(view, found, reword)
-        elif found:
-            tree: Any = found[""] if list(found) == [""] else xr.DataTree.from_dict(found)
-            whole = (view for view in _WHOLE if any(view.fits(x) for _, x in datasets(tree)))
-            own = next((_tables(view, {"": tree}, reword) for view in whole), None)
-            tables += own or [ResultTable(tree, reword)]
+            tables += _tables(view, parts, reword)
+        elif parts:
+            tree: Any = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
+            tables += _of_evaluation(tree, reword)
     if len(tables) == 1:
         return tables[0]
     return Group(*tables)
+
+
+def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
+    """Return the tables of a view of whole evaluations if one fits, else the usual table."""
+    for view in _WHOLE:
+        if any(view.fits(dataset) for _, dataset in datasets(tree)):
+            return _tables(view, {"": tree}, reword)
+    return [ResultTable(tree, reword)]
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
@@ -113,9 +119,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     else:
         groups = {view: x for view, x in _grouped(results).items() if x}
     if all(view is None or view.in_rows for view in groups):
-        found = {path: ds for group in groups.values() for path, ds in group.items()}
-        if found and (measures or len(systems(found)) > 1):
-            return SystemsTable(found, measures, _summarised)
+        by_path = {path: ds for group in groups.values() for path, ds in group.items()}
+        if by_path and (measures or len(systems(by_path)) > 1):
+            return SystemsTable(by_path, measures, _summarised)
     if measures:
         raise DataError(
             "`measures` chooses the columns of evaluations, one row for each system; this result "
@@ -145,12 +151,12 @@ def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:
     if hasattr(results, "tree") and not isinstance(results, xr.Dataset | xr.DataTree):
         results = results.tree()  # of a tally
     if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
-        parts = {str(name): one for name, one in results.items()}
+        parts = {str(name): part for name, part in results.items()}
     else:
         parts = {"": results}
     groups: dict[View | None, dict[str, xr.Dataset]] = {None: {}}
-    for name, one in parts.items():
-        for path, dataset, view in _viewed(one):
+    for name, part in parts.items():
+        for path, dataset, view in _viewed(part):
             groups.setdefault(view, {})["/".join(filter(None, (name, path)))] = dataset
     if not any(groups.values()):
         raise DataError("the results are empty: there is nothing to show")

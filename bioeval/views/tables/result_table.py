@@ -111,10 +111,10 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
 
 
 def _of(count: int, what: str, subjects: int) -> str:
-    of = ""
+    people = ""
     if subjects:
-        of = f" of {counted(subjects, 'subjects')}"
-    return counted(count, what) + of
+        people = f" of {counted(subjects, 'subjects')}"
+    return counted(count, what) + people
 
 
 def left_out(found: Mapping[str, xr.Dataset]) -> str:
@@ -263,14 +263,9 @@ class ResultTable:
         shown = self.datasets.values()
         ranked = bool(shown) and all("mean_ap" in x or "mrep" in x or "queries" in x for x in shown)
         if ranked:
-            self._heads = tuple(_RANKED.values())
+            self._heads, self._legend, kept = tuple(_RANKED.values()), _RANKED_LEGEND, [*_RANKED]
         else:
-            self._heads = _HEADS
-        if ranked:
-            self._legend = _RANKED_LEGEND
-        else:
-            self._legend = _LEGEND
-        kept = tuple(_RANKED if ranked else range(len(_HEADS)))
+            self._heads, self._legend, kept = _HEADS, _LEGEND, [*range(len(_HEADS))]
         rows = [row for part in self.sections for row in part.rows]
         if not (ranked or any(row.over.subjects for row in rows)):  # pairs, or a mask alone
             self._heads, self._legend, kept = _HEADS[:-1], _LEGEND_OF_PAIRS, kept[:-1]
@@ -342,10 +337,10 @@ class ResultTable:
     def _alarms(self) -> Iterator[Any]:
         """Warn of doubtful results, above the tables."""
         for text, paths in alarms(self.datasets).items():
-            of = ""
+            whose = ""
             if self._several:
-                of = f" ({', '.join(systems(paths))})"
-            yield Text(f"Warning{of}: {self._reword(text)}", style="bold red")
+                whose = f" ({', '.join(systems(paths))})"
+            yield Text(f"Warning{whose}: {self._reword(text)}", style="bold red")
             yield Text("")
 
     def _remarks(self, legend: bool) -> Iterator[Any]:
@@ -355,8 +350,6 @@ class ResultTable:
         lines += intervals(self.datasets)
         if legend and shown:
             lines += [self._legend]
-        else:
-            lines += []
         by_rank = [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)]
         lines += [sentence(text) for text in by_rank[:1]]
         if lines:

@@ -125,12 +125,12 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield _of_queries(scalar, over, why, f"{rank:,}", value, ends)
     for i, level in enumerate(dataset["recall_level"].values.tolist()):
         if level in _LEVELS:
-            found = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
-            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *found)
+            with_ends = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
+            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *with_ends)
     for i, threshold in _few_thresholds(dataset, ""):
         for scalar in RETRIEVED_SETS:
-            found = _bounded(dataset, scalar.name, threshold=i)
-            yield _of_queries(scalar, over, "", threshold_text(threshold), *found)
+            with_ends = _bounded(dataset, scalar.name, threshold=i)
+            yield _of_queries(scalar, over, "", threshold_text(threshold), *with_ends)
 
 
 def _mean(
@@ -319,7 +319,7 @@ def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | No
     names = f"{stem}_low", f"{stem}_high"
     if any(name not in dataset for name in names):
         return None
-    low, high = (_value_at(dataset, name, **at) for name in names)
+    low, high = _value_at(dataset, names[0], **at), _value_at(dataset, names[1], **at)
     if math.isnan(low) or math.isnan(high):
         return None
     return (low, high)
@@ -416,8 +416,6 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         options = ["removes", "junk", "variant", "budget", "ties"]
         if "queries" in dataset:
             more = [_queries(dataset)]
-        else:
-            more = []
     elif _holds(dataset, "mean_ap") and "queries" in dataset:
         rows = reid_rows(dataset)
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
@@ -509,13 +507,13 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     if larger_is_closer(kind):
         alike = " similar"
     method, order = parse_fusion(fusion)
-    which = {
+    words = {
         "min": f"{near}{alike} template",
         "max": f"{far}{alike} template",
         "kth": f"template number {order} from the {near}{alike}",
     }
     of_all = f"{method} {kind or 'score'} of the templates"
-    return f"subject scored by the {which.get(method, of_all)}"
+    return f"subject scored by the {words.get(method, of_all)}"
 
 
 def _drawn(gallery: str, sampling: str) -> str:
@@ -566,9 +564,9 @@ def _worst(dataset: xr.Dataset) -> Iterator[str]:
     """Return the worst queries in words, if each query has a value."""
     if "probe" not in dataset.dims:
         return
-    found = precision_of_queries(dataset).dropna("probe")
-    found = found.sortby(found)[:WORST]
-    rows = zip(found["probe"].values.tolist(), found.values.tolist(), strict=True)
+    precision = precision_of_queries(dataset).dropna("probe")
+    precision = precision.sortby(precision)[:WORST]
+    rows = zip(precision["probe"].values.tolist(), precision.values.tolist(), strict=True)
     listed = ", ".join(f"{row} (AP {100 * value:.2f} %)" for row, value in rows)
     if listed:
         yield f"worst queries (rows, from 0): {listed}"

@@ -17,12 +17,12 @@ from bioeval.views.tasks import with_unit
 def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
     """Yield the figures of each task of a summary, of one or of several systems."""
     tasks: dict[str, Mapping[str, Any]] = {}
-    for name, one in found.items():
-        several = all(isinstance(x, Mapping) for x in one.values())
+    for name, task_or_tasks in found.items():
+        several = all(isinstance(x, Mapping) for x in task_or_tasks.values())
         if several:
-            tasks |= {f"{name}: {k}": x for k, x in one.items()}
+            tasks |= {f"{name}: {k}": x for k, x in task_or_tasks.items()}
         else:
-            tasks |= {name: one}
+            tasks |= {name: task_or_tasks}
     for i, (task, numbers) in enumerate(tasks.items()):
         if i:
             yield Sentence()
@@ -69,7 +69,7 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
         else:
             each = {"": value}
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
-        for place, one in each.items():
+        for place, number in each.items():
             label = scalar.label
             if name.endswith(("_at_far", "_at_frr")):
                 label = label.format(target=per_cent(float(place)))
@@ -77,7 +77,7 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
                 label = label.format(prior=place, rank="K" if place == "" else place)
             elif place != "":
                 label = f"{label}, rank {place}"
-            yield Figure(with_unit(label, scalar), one, _at(at, place, scalar), scalar.percent)
+            yield Figure(with_unit(label, scalar), number, _at(at, place, scalar), scalar.percent)
 
 
 def _at(at: Any, place: Any, scalar: Scalar) -> Any:
