@@ -1,54 +1,44 @@
 """Checks of data before they are evaluated: labels, copies, and the scores themselves."""
 
 from __future__ import annotations
+
 import math
-import numpy as np
-import xarray as xr
-from bioeval.base import PLURALS
-from bioeval.base import counted
-from bioeval.base import larger_is_closer
-from bioeval.base import require_flag
-from bioeval.evaluation import compared
-from bioeval.evaluation import resolve_card
-from bioeval.protocol import Protocol
-from bioeval.results import KIND_DOUBT
-from bioeval.results import judge_kind
-from bioeval.scores import EndValue
-from bioeval.scores import PairScores
-from bioeval.scores import Progress
-from bioeval.scores import Scores
-from bioeval.scores import are_pairs
-from bioeval.scores import codes_of
-from bioeval.scores import knows_people
-from bioeval.scores import lattice_step
-from bioeval.scores import leaves_out_attacks
-from bioeval.scores import plain
-from bioeval.studies.check.counts import DataScan
-from bioeval.studies.check.counts import SHOWN
-from bioeval.studies.check.counts import perfect_distance
-from bioeval.studies.check.counts import scan
-from bioeval.studies.check.findings import DataCheck
-from bioeval.studies.check.findings import Finding
-from bioeval.studies.check.findings import SEVERITIES
-from bioeval.studies.check.findings import listed
-from bioeval.studies.check.kernel import FAILED
-from bioeval.studies.check.kernel import FARTHEST
-from bioeval.studies.check.kernel import GENUINE
-from bioeval.studies.check.kernel import IMPOSTOR
-from bioeval.studies.check.kernel import NEAREST
-from bioeval.studies.check.kernel import PERFECT_GENUINE
-from bioeval.studies.check.kernel import PERFECT_IMPOSTOR
-from bioeval.studies.check.label_checks import label_checks
-from bioeval.studies.check.label_checks import label_error_finding
-from bioeval.studies.check.label_checks import same_labels
-from bioeval.tallies import Attempts
-from bioeval.tallies import check_targets
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base import PLURALS, counted, larger_is_closer, require_flag
+from bioeval.evaluation import compared, resolve_card
+from bioeval.protocol import Protocol
+from bioeval.results import KIND_DOUBT, judge_kind
+from bioeval.scores import (
+    EndValue,
+    PairScores,
+    Progress,
+    Scores,
+    are_pairs,
+    codes_of,
+    knows_people,
+    lattice_step,
+    leaves_out_attacks,
+    plain,
+)
+from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
+from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, listed
+from bioeval.studies.check.kernel import (
+    FAILED,
+    FARTHEST,
+    GENUINE,
+    IMPOSTOR,
+    NEAREST,
+    PERFECT_GENUINE,
+    PERFECT_IMPOSTOR,
+)
+from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
+from bioeval.tallies import Attempts, check_targets
 
 
 @leaves_out_attacks
