@@ -344,9 +344,9 @@ def _dataset(
     )
     table = np.array([x.values for x in listed])
     over, more = ("reading",), table - start
-    variables: dict[str, Any] = {x: (over, table[:, k]) for k, x in enumerate(names)}
-    for k, x in enumerate(names):
-        variables["difference" if measure else f"{x}_difference"] = over, more[:, k]
+    variables: dict[str, Any] = {name: (over, table[:, k]) for k, name in enumerate(names)}
+    for k, name in enumerate(names):
+        variables["difference" if measure else f"{name}_difference"] = over, more[:, k]
     if goal is not None:
         variables["distance"] = over, np.array([x.distance for x in listed])
     texts = {
