@@ -1,11 +1,6 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
-from bioeval import (
-    datasets as datasets,
-    partition as partition,
-    plot as plot,
-    stats as stats,
-)
+from bioeval import datasets as datasets, partition as partition, plot as plot, stats as stats
 from bioeval.base.errors import (
     BioevalError as BioevalError,
     BioevalWarning as BioevalWarning,

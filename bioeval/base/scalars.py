@@ -736,12 +736,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF = {
-    "verification": (
-        EQUAL_ERROR[0],
-        _BY_NAME["auc"],
-        FRR_AT_FAR,
-        FAR_AT_FRR,
-    ),
+    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
     "open_set": (OPEN_SET_EER, DIR_AT_FAR),
     "closed_set": (RECOGNITION_RATE,),
 }

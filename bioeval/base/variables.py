@@ -9,12 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
 from bioeval.base import scalars
-from bioeval.base.scalars import (
-    EQUAL_ERROR,
-    VERIFICATION_POINTS,
-    Name,
-    Scalar,
-)
+from bioeval.base.scalars import EQUAL_ERROR, VERIFICATION_POINTS, Name, Scalar
 
 
 def by_name(found: Iterable[Scalar]) -> dict[str, Name]:

@@ -70,8 +70,8 @@ _OF_COMMAND = {
         "Folds and experiments": (
             *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
             *("--assure", "--guaranteed", "--by", "--claims"),
-        ),
-    },
+        )
+    }
 }
 
 

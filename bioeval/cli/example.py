@@ -19,10 +19,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
 @option("--force", "Replace FILE if it exists.", bool)
 @option(
-    "--metric M",
-    "cosine, l2 (euclidean), l1 (manhattan), linf or bhattacharyya.",
-    str,
-    "euclidean",
+    "--metric M", "cosine, l2 (euclidean), l1 (manhattan), linf or bhattacharyya.", str, "euclidean"
 )
 @option(
     "--people",
@@ -34,12 +31,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @option("--components N", "Components of eigenfaces and fisherfaces.", click.IntRange(1), 64)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(
-    name: str | None,
-    system: Any,
-    out: str | None,
-    force: bool,
-    as_json: bool,
-    **options: Any,
+    name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any
 ) -> None:
     """Write scores of real faces: 400 images of 40 people, compared by one of four systems.
 

@@ -80,7 +80,7 @@ NOT_OPTIONS: dict[str, Mapping[str, str]] = {
         "folds = 5 in a card (bioeval protocols course-kfold --toml > my.toml copies this card), "
         "or give bioeval threshold --folds 5",
         "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
-    },
+    }
 }
 for _study in doors().values():
     REMOVED |= _study.removed_commands

@@ -161,6 +161,81 @@ def _seed(help: str) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), 0, name="random_state")
 
 
+_FAR = "FAR at which to report FRR and DIR"
+
+
+def _thresholds(help: str) -> Callable[[F], F]:
+    """Return the option of the thresholds."""
+    usual = (
+        "Number of thresholds, the thresholds, or a file with one threshold per line.  [the card's]"
+    )
+    return option("--thresholds", help or usual, ThresholdsOption())
+
+
+_PROTOCOL = option(
+    "--protocol CARD",
+    "Name of a protocol, or path of a card (.toml); auto: the course's protocol for the layout.",
+    str,
+    "auto",
+)
+_TEMPLATES = option(
+    "--templates",
+    "Verification attempts: one per gallery template (single), or one per subject (multi).",
+    ["single", "multi"],
+    "single",
+)
+_FUSION = option(
+    "--fusion RULE",
+    "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
+    str,
+    "min",
+)
+_BAND = option(
+    "--band",
+    "Intervals along a curve hold at each threshold or rank alone, or at all together "
+    "(where there are at least five errors and five other attempts).",
+    ["pointwise", "simultaneous"],
+    "pointwise",
+)
+_NAMES = option(
+    "--name NAME",
+    "Name of a system; repeatable, in the order of the files.  [the files' names]",
+    multiple=True,
+)
+_TERMS = option(
+    "--terms",
+    "Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
+    "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
+    ["lecture", "iso"],
+    "lecture",
+)
+_INTERVAL = option_group(
+    option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
+    option("--replicates N", "Number of bootstrap replicates.", click.IntRange(100), 2000),
+    _seed("Random seed."),
+)
+
+
+def _assure(what: str) -> Callable[[F], F]:
+    """Return the options of an assured threshold; `what` says what is done."""
+    return option_group(
+        option(
+            "--assure P",
+            f"{what} whose FAR is at most X with this confidence, such as 0.95.",
+            CONFIDENCE,
+        ),
+        click.option(
+            "--guaranteed",
+            "assurance",
+            is_flag=True,
+            default=False,
+            # A flag with a value of its own has another default in each version of click.
+            callback=lambda _, __, given: "guaranteed" if given else "estimated",
+            help="With --assure: hold for any population; needs more subjects.",
+        ),
+    )
+
+
 def shared_options(
     *,
     protocol: bool = False,
@@ -188,115 +263,21 @@ def shared_options(
     systems, `reading` has the options of reading a file.
     """
     options = (
-        (
-            protocol,
-            option(
-                "--protocol CARD",
-                "Name of a protocol, or path of a card (.toml); auto: the course's protocol for "
-                "the layout.",
-                str,
-                "auto",
-            ),
-        ),
-        (
-            thresholds,
-            option(
-                "--thresholds",
-                thresholds
-                if isinstance(thresholds, str)
-                else "Number of thresholds, the thresholds, or a file with one threshold per line."
-                "  [the card's]",
-                ThresholdsOption(),
-            ),
-        ),
+        (protocol, _PROTOCOL),
+        (thresholds, _thresholds(thresholds if isinstance(thresholds, str) else "")),
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
-        (
-            templates,
-            option(
-                "--templates",
-                "Verification attempts: one per gallery template (single), or one per subject "
-                "(multi).",
-                ["single", "multi"],
-                "single",
-            ),
-        ),
-        (
-            fusion,
-            option(
-                "--fusion RULE",
-                "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
-                str,
-                "min",
-            ),
-        ),
-        (
-            far,
-            _targets("far", far if isinstance(far, str) else "FAR at which to report FRR and DIR"),
-        ),
+        (templates, _TEMPLATES),
+        (fusion, _FUSION),
+        (far, _targets("far", far if isinstance(far, str) else _FAR)),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
-        (
-            assure,
-            option_group(
-                option(
-                    "--assure P",
-                    f"{assure} whose FAR is at most X with this confidence, such as 0.95.",
-                    CONFIDENCE,
-                ),
-                click.option(
-                    "--guaranteed",
-                    "assurance",
-                    is_flag=True,
-                    default=False,
-                    # A flag with a value of its own has another default in each version of click.
-                    callback=lambda _, __, given: "guaranteed" if given else "estimated",
-                    help="With --assure: hold for any population; needs more subjects.",
-                ),
-            ),
-        ),
-        (
-            isinstance(interval, str),
-            option("--interval", str(interval), INTERVALS[:3]),
-        ),
-        (
-            interval,
-            option_group(
-                option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
-                option(
-                    "--replicates N", "Number of bootstrap replicates.", click.IntRange(100), 2000
-                ),
-                _seed("Random seed."),
-            ),
-        ),
-        (
-            band,
-            option(
-                "--band",
-                "Intervals along a curve hold at each threshold or rank alone, or at all together "
-                "(where there are at least five errors and five other attempts).",
-                ["pointwise", "simultaneous"],
-                "pointwise",
-            ),
-        ),
+        (assure, _assure(assure)),
+        (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
+        (interval, _INTERVAL),
+        (band, _BAND),
         (seed, _seed(seed)),
         (name, option("--name NAME", "Name of the system.  [names of file and array]")),
-        (
-            names,
-            option(
-                "--name NAME",
-                "Name of a system; repeatable, in the order of the files.  [the files' names]",
-                multiple=True,
-            ),
-        ),
-        (
-            terms,
-            option(
-                "--terms",
-                "Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
-                "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
-                ["lecture", "iso"],
-                "lecture",
-            ),
-        ),
+        (names, _NAMES),
+        (terms, _TERMS),
         (reading, _READING),
         (workers, cluster_options(checkpoint)),
     )
@@ -329,10 +310,7 @@ def output_options(
                 callback=_require_pages,
             ),
         ),
-        (
-            True,
-            option("--json", f"Print one JSON document{json}.", bool, name="as_json"),
-        ),
+        (True, option("--json", f"Print one JSON document{json}.", bool, name="as_json")),
         (True, option("--latex", "Print the tables as LaTeX, for booktabs.", bool)),
         (True, option("--markdown", "Print the tables as Markdown.", bool)),
     )

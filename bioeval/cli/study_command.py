@@ -71,11 +71,7 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
 
 
 def checked(
-    tree: xr.DataTree,
-    scores: Scores,
-    protocol: str | Protocol,
-    stages: Stages,
-    given: bool = False,
+    tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages, given: bool = False
 ) -> xr.DataTree:
     """Return the results of an evaluation, doubtful ones with the findings of the data check.
 

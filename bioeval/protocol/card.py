@@ -161,10 +161,10 @@ class Partition(Section):
     )
     train: Size | None = _of_experiment(
         "with an experiment: the subjects of the training part; the threshold is chosen on it "
-        "if there is no validation part; the others are tested",
+        "if there is no validation part; the others are tested"
     )
     validation: Size | None = _of_experiment(
-        "with an experiment: the subjects of the validation part; the threshold is chosen on it",
+        "with an experiment: the subjects of the validation part; the threshold is chosen on it"
     )
     gallery_templates: Size | None = _of_experiment(
         "with an experiment: the templates of each subject that are enrolled; or their metadata, "
@@ -175,11 +175,11 @@ class Partition(Section):
         table={"quality": "text", "number": "size"},
     )
     unenrolled: Size | None = _of_experiment(
-        "with an experiment: the test subjects that are not enrolled, all of whose templates probe",
+        "with an experiment: the test subjects that are not enrolled, all of whose templates probe"
     )
     enrolled: Size | None = _of_experiment(
         "with an experiment, instead of 'unenrolled': the number of test subjects to enrol, "
-        "among those with enough templates; all templates of the others are probes",
+        "among those with enough templates; all templates of the others are probes"
     )
     probe_templates: int | None = _of_experiment(
         "with an experiment: largest number of other templates of an enrolled subject that are "
@@ -198,7 +198,7 @@ class Partition(Section):
     )
     unseen: Size | None = _of_experiment(
         'with an experiment of unit "sample": the subjects who are only tested, of those with two '
-        "templates or more",
+        "templates or more"
     )
     too_few: str = card_field(
         "with an experiment: what becomes of a subject that has too few templates to be enrolled "

@@ -203,10 +203,7 @@ def few_along(
 
 
 def without_contradiction(
-    rate: np.ndarray,
-    limits: Limits,
-    few: tuple[FewErrors, FewErrors],
-    confidence: float,
+    rate: np.ndarray, limits: Limits, few: tuple[FewErrors, FewErrors], confidence: float
 ) -> Limits:
     """Return limits along a curve that are monotone in its rates.
 

@@ -678,10 +678,7 @@ class _ProbeSubjects:
         first, other = self.genuine.within(1), self.impostor
         accepted, rejected = self.of_genuine.few(first.along(first.distance))
         low, high = confidence_limits(eer, self.options)
-        for few in (
-            (rejected, accepted),
-            self.of_impostor.few(other.along(other.distance)),
-        ):
+        for few in ((rejected, accepted), self.of_impostor.few(other.along(other.distance))):
             low, high = around_few(eer[0], (low, high), few, confidence)
         points = {
             "dir_at_far": (self.of_genuine, (at_ranks[0], at_ranks[1])),

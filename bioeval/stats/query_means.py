@@ -12,13 +12,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.few_errors import Placed
-from bioeval.stats.limits import (
-    Limits,
-    assumed_independent,
-    independent,
-    of_one,
-    with_intervals,
-)
+from bioeval.stats.limits import Limits, assumed_independent, independent, of_one, with_intervals
 from bioeval.stats.options import IntervalOptions
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.

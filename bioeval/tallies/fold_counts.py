@@ -321,7 +321,7 @@ FEW = 1 << 12
 Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-class Placed(NamedTuple):
+class PlacedScores(NamedTuple):
     """Scores, their rows and their positions."""
 
     values: np.ndarray
@@ -423,13 +423,13 @@ class CountPass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
-        gathered: list[Placed] = []
+        gathered: list[PlacedScores] = []
         for rows, block in swept:
             for table in itertools.chain(*tables):
                 table.add(rows, block)
             if self.genuine:
                 value, row, position = gather(*block)
-                gathered.append(Placed(value, row + rows.start, position))
+                gathered.append(PlacedScores(value, row + rows.start, position))
         results = []
         for some in tables:
             results.append([table.result() for table in some])
@@ -482,7 +482,7 @@ class CollectPass(FoldPass):
             kept, joined = self._collect(self.rows.sweep(tick))
         else:
             counts = self.whole(tick)
-            kept = list(map(Placed._make, _of_tree(counts["kept"])))
+            kept = list(map(PlacedScores._make, _of_tree(counts["kept"])))
             joined = []
             for i in range(len(self.partitions)):
                 joined.append(list(map(Weighted._make, _of_tree(counts["joined"][str(i)]))))
@@ -498,16 +498,16 @@ class CollectPass(FoldPass):
         trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
         return {"kept": _as_tree(kept), "joined": trees}
 
-    def _collect(self, swept: Swept) -> tuple[list[Placed], list[list[Weighted]]]:
+    def _collect(self, swept: Swept) -> tuple[list[PlacedScores], list[list[Weighted]]]:
         """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
-        kept: list[Placed] = []
+        kept: list[PlacedScores] = []
         waiting = 0
         for rows, block in swept:
             inside = self._inside(rows, block)
             if self.keep is not None:
                 these = self.keep(*inside)
-                inside = Placed(*(x[these] for x in inside))
+                inside = PlacedScores(*(x[these] for x in inside))
             kept.append(inside)
             waiting += len(inside.values)
             if waiting > COLLECT:
@@ -516,7 +516,7 @@ class CollectPass(FoldPass):
                 kept, waiting = [], 0
         return kept, joined
 
-    def _fewer(self, kept: Sequence[Placed]) -> list[Weighted] | None:
+    def _fewer(self, kept: Sequence[PlacedScores]) -> list[Weighted] | None:
         """Return the joined scores of each partition if they take fewer bytes; else None."""
         values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in kept)])
         bytes_kept = sum(x.nbytes for x in itertools.chain(*kept))
@@ -529,7 +529,7 @@ class CollectPass(FoldPass):
             return joined
         return None
 
-    def _coded(self, kept: Sequence[Placed]) -> Iterator[Weighted]:
+    def _coded(self, kept: Sequence[PlacedScores]) -> Iterator[Weighted]:
         """Yield the distinct scores collected for each partition, in increasing order."""
         none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
         values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
@@ -539,11 +539,11 @@ class CollectPass(FoldPass):
             weights = np.ones(len(values), dtype=np.int64)
             yield Weighted(values, one.pairs_of(row, position), weights)
 
-    def _inside(self, rows: slice, block: FoldRows) -> Placed:
+    def _inside(self, rows: slice, block: FoldRows) -> PlacedScores:
         """Return the impostor scores of some rows in windows, with rows and positions."""
         windows, values, chunks = self.windows, block.values, numba.get_num_threads()
         if not len(windows.upto):
-            return Placed(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
+            return PlacedScores(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
         of_chunk = -(-len(values) // chunks) * values.shape[1]
         room = min(of_chunk, windows.scores)
         out = np.empty((chunks, room), dtype=values.dtype)
@@ -553,18 +553,11 @@ class CollectPass(FoldPass):
         if len(windows.first) <= 2:  # the same ones for all folds
             fold = np.zeros_like(fold)
         kernel.collect_scores(
-            block,
-            fold,
-            windows.first,
-            windows.above,
-            windows.upto,
-            out,
-            place,
-            filled,
+            block, fold, windows.first, windows.above, windows.upto, out, place, filled
         )
         kept = np.arange(room) < filled[:, None]
         row, position = place[kept].T
-        return Placed(out[kept], row + np.int32(rows.start), position)
+        return PlacedScores(out[kept], row + np.int32(rows.start), position)
 
 
 def _joined(parts: Sequence[Weighted]) -> Weighted:
@@ -579,7 +572,7 @@ def _joined(parts: Sequence[Weighted]) -> Weighted:
     return Weighted(values[starts], pairs[starts], np.add.reduceat(weights, starts))
 
 
-def _as_tree(parts: Sequence[Placed | Weighted]) -> dict[str, ConcatenatedRows]:
+def _as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, concatenated, as counts of a block of rows."""
     if not parts:
         return {str(i): ConcatenatedRows() for i in range(3)}

@@ -13,12 +13,7 @@ from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import (
-    empty_facts,
-    facts_of_rows,
-    include_facts,
-    joined_facts,
-)
+from bioeval.tallies.parts import empty_facts, facts_of_rows, include_facts, joined_facts
 
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
@@ -57,13 +52,7 @@ class IdentificationJob:
 
     form = "identification"
 
-    def __init__(
-        self,
-        reader: BlockReader,
-        *,
-        rank_unit: str = "template",
-        fusion: str = "min",
-    ):
+    def __init__(self, reader: BlockReader, *, rank_unit: str = "template", fusion: str = "min"):
         require_choice("rank_unit", rank_unit, RankUnit)
         parse_fusion(fusion)
         scores = reader.scores

@@ -79,12 +79,7 @@ class _Fold:
 
     @classmethod
     def of(
-        cls,
-        sweep: FoldSweep,
-        partition: DivisionIntoFolds,
-        rule: Rule,
-        train: Subset,
-        test: Subset,
+        cls, sweep: FoldSweep, partition: DivisionIntoFolds, rule: Rule, train: Subset, test: Subset
     ) -> Self:
         """Return the attempts of a fold, as far as they have been counted."""
         training = sweep.attempts(partition, train)

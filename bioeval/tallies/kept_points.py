@@ -20,12 +20,7 @@ import numpy as np
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import KeptScores, VerificationTally
 from bioeval.tallies.point_search import add_optima, require_same, undefined_points
-from bioeval.tallies.points import (
-    VerificationPoints,
-    d_prime,
-    moments_of,
-    with_rare_targets,
-)
+from bioeval.tallies.points import VerificationPoints, d_prime, moments_of, with_rare_targets
 from bioeval.tallies.second_pass import LEAST_TARGETS, PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import (
     Attempts,

@@ -116,11 +116,7 @@ class _Counter:
         shape = len(block.values), len(block.starts) - 1
         closer, tied, before = np.empty((3, *shape), dtype=np.int32)
         by_group = ByGroup(
-            closer,
-            tied,
-            before,
-            np.empty(shape[0], dtype=np.int64),
-            np.empty(shape[0]),
+            closer, tied, before, np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
         )
         count_by_group(
             block.values, block.columns, block.starts, block.own, block.self_position, by_group

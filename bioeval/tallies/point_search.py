@@ -376,11 +376,7 @@ class FewScores(PointFinder):
     """Finds the operating points of one tally from all its impostor scores, in order."""
 
     def __init__(
-        self,
-        tally: VerificationTally,
-        sweep: Sweep,
-        wanted: PointsWanted,
-        symmetric: bool | None,
+        self, tally: VerificationTally, sweep: Sweep, wanted: PointsWanted, symmetric: bool | None
     ):
         self.tally, self.sweep, self.wanted, self.symmetric = tally, sweep, wanted, symmetric
 

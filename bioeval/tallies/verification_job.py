@@ -31,12 +31,7 @@ from bioeval.tallies.counters import (
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
-from bioeval.tallies.thresholds import (
-    check_thresholds,
-    grid_over,
-    require_values,
-    to_internal,
-)
+from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
 
 Templates = Literal["single", "multi"]
 UnenrolledClaims = Literal["raise", "skip"]

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import (
-    ATTACK_RATES,
-    AVERAGED,
-    OPEN_SET_EER,
-    POINTS_OF,
-    SEEN,
-    Scalar,
-)
+from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.results.layouts import former_names

@@ -14,14 +14,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import Mask
-from bioeval.scores.columns import (
-    PIECE,
-    CodedSides,
-    GrowingColumn,
-    places_among,
-    release,
-    united,
-)
+from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, release, united
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
@@ -279,7 +272,7 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class _PairRows:
     """A list of pairs: the rows kept of a table, and what is known about them."""
 
     table: Columns
@@ -301,7 +294,7 @@ class _Pairs:
             return column
         return column[self.rows]
 
-    def taking(self, choice: np.ndarray) -> _Pairs:
+    def taking(self, choice: np.ndarray) -> _PairRows:
         """Return some of the pairs."""
         if self.rows is None:
             rows = np.flatnonzero(choice)
@@ -416,7 +409,7 @@ def _rules(options: ReadOptions) -> ListRules:
     return ListRules.parse(options.keep, options.unordered)
 
 
-def _templates(pairs: _Pairs) -> CodedSides | None:
+def _templates(pairs: _PairRows) -> CodedSides | None:
     """Return the templates of both sides of each pair, if the list names them."""
     layout = pairs.layout
     listed = None
@@ -439,11 +432,11 @@ def _templates(pairs: _Pairs) -> CodedSides | None:
     return names
 
 
-def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
+def _kept_sides(pairs: _PairRows, sides: CodedSides) -> CodedSides:
     return CodedSides(sides.values, pairs.kept(sides.a), pairs.kept(sides.b))
 
 
-def _attacks(pairs: _Pairs) -> np.ndarray | None:
+def _attacks(pairs: _PairRows) -> np.ndarray | None:
     """Return the species of each pair, empty for bona fide; None of a list without attacks.
 
     Filled cells of a column of species win over the class; an attack without a species has the
@@ -467,20 +460,20 @@ def _attacks(pairs: _Pairs) -> np.ndarray | None:
     return None
 
 
-def _classes(pairs: _Pairs) -> TextColumn | None:
+def _classes(pairs: _PairRows) -> TextColumn | None:
     """Return the words of the class of each pair, if the list has them."""
     if pairs.layout.genuine is None:
         return None
     return pairs.table.text.get(pairs.layout.genuine)
 
 
-def _has_classes(pairs: _Pairs) -> bool:
+def _has_classes(pairs: _PairRows) -> bool:
     """Whether no class is that of attacks: an attack is on the subject that it claims."""
     words = _classes(pairs)
     return words is None or not any(map(is_attack, words.values))
 
 
-def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
+def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRows:
     """Find the class and the subjects of each pair of a table."""
     path = table.path
     joined = genuine = None
@@ -490,7 +483,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
     subjects, reading = _subjects(table, layout, options)
     if joined is not None:
-        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading)
+        return _PairRows(
+            table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading
+        )
     if genuine is None:
         if subjects is None:
             both = _all_names(table, layout)
@@ -503,7 +498,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
                 f"{say('subject_from', pattern)}{misspelt(layout.names)}"
             )
         genuine = _same(*subjects)
-    return _Pairs(table, layout, None, genuine, subjects, reading=reading)
+    return _PairRows(table, layout, None, genuine, subjects, reading=reading)
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
@@ -638,7 +633,7 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
 # ------------------------------------------------------------------------- a matrix
 
 
-def _matrix(pairs: _Pairs, options: ReadOptions, how: dict[str, Any]) -> Scores:
+def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scores:
     """Return the pairs as a matrix of the probes against the gallery."""
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:

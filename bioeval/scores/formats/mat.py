@@ -126,11 +126,9 @@ def read(path: Path, variable: Variable) -> np.ndarray:
 
 def refusal(kind: str) -> str:
     """Return why an array of this class cannot be read, and what to save instead."""
-    advice = {
-        "cell": "numbers, or names as char(x)",
-        "sparse": "full(x)",
-        "string": "char(x)",
-    }.get(kind, "its arrays one by one")
+    advice = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}.get(
+        kind, "its arrays one by one"
+    )
     return f"is a MATLAB {kind}; expected a matrix of numbers or of characters. Save {advice}"
 
 

@@ -40,12 +40,7 @@ from bioeval.scores.formats.named_arrays import (
     nothing_found,
     reid_layout,
 )
-from bioeval.scores.formats.trials import (
-    FoundPairs,
-    find_pairs,
-    read_lfw_pairs,
-    scores_in_order,
-)
+from bioeval.scores.formats.trials import FoundPairs, find_pairs, read_lfw_pairs, scores_in_order
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places

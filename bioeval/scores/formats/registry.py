@@ -33,16 +33,7 @@ from bioeval.scores.stored import file_version
 
 #: The modules of formats. Where several formats recognise a file, the first one reads it; those of
 #: studies come before the lists of pairs, which recognise nearly every table.
-_NAMES = (
-    "npz",
-    "npy",
-    "mat",
-    "stores",
-    "bssr1",
-    "tables",
-    "bee",
-    "wide_tables",
-)
+_NAMES = ("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables")
 _HOMES = (
     *(f"bioeval.scores.formats.{name}" for name in _NAMES),
     *(home for study in doors().values() for home in study.formats),

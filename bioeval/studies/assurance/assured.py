@@ -80,8 +80,7 @@ ASSURED = {
         "fewest people with which the guaranteed rule could promise the target", "subjects"
     ),
     "people_estimated": Name(
-        "about how many people the estimated rule needs to promise the target",
-        "subjects",
+        "about how many people the estimated rule needs to promise the target", "subjects"
     ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),

@@ -430,8 +430,7 @@ def with_attack_intervals(
     out = with_intervals(dataset, shown, names, options, remarks)
     also = [f"{x}s" for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
-        interval_threshold="thresholds stay in replicates",
-        resampled=", ".join(["subjects", *also]),
+        interval_threshold="thresholds stay in replicates", resampled=", ".join(["subjects", *also])
     )
 
 

@@ -219,11 +219,7 @@ def pad_command(
     "results.nc, summary.json, table.txt, curve.csv and map.csv", "draw the plots", report=True
 )
 @shared_options(interval=True, names=True, reading=True)
-def morphing_command(
-    files: tuple[str, ...],
-    bona_fide: tuple[str, ...],
-    **options: Any,
-) -> None:
+def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any) -> None:
     """Evaluate how many morphs are accepted for all of their contributors.
 
     Each DATA is the matrix of one system, of probes against morphed images. The gallery's metadata

@@ -477,10 +477,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Warnings(found)
 
 
-_NO_RESPONSE = {
-    "exclude": "left out of APCER and BPCER",
-    "reject": "rejected at every threshold",
-}
+_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
 
 
 def _of_all(named: str, attrs: Mapping[str, Any], species: int) -> str:

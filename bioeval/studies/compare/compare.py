@@ -566,10 +566,7 @@ def _verdict(conclusion: _Conclusion, names: tuple[str, str], people: int) -> st
 
 
 def _answer(
-    conclusions: list[_Conclusion],
-    names: tuple[str, str],
-    interval: IntervalOptions,
-    adjust: str,
+    conclusions: list[_Conclusion], names: tuple[str, str], interval: IntervalOptions, adjust: str
 ) -> str:
     """Return in a sentence in which measures a system is better."""
     tested = sum(not math.isnan(x.adjusted) for x in conclusions)

@@ -228,11 +228,7 @@ class OrderChanges:
         return units[: kernel.take_order_changes(own, others, alive, units)]
 
 
-def _marked(
-    genuine: OrderedAttempts,
-    sizes: np.ndarray,
-    impostor: OrderedAttempts,
-) -> np.ndarray:
+def _marked(genuine: OrderedAttempts, sizes: np.ndarray, impostor: OrderedAttempts) -> np.ndarray:
     """Mark impostor attempts that change order with a genuine attempt of a group."""
     marked = np.empty(len(impostor.left), dtype=np.bool_)
     kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, marked)

@@ -38,7 +38,7 @@ _GAP = 2
 
 
 @dataclass(frozen=True)
-class _Row:
+class _MeasureRow:
     cells: tuple[str, ...]  # measure, both values, difference, interval
     verdict: str
     conclusive: bool
@@ -112,7 +112,7 @@ class ComparisonTable:
         shown = {"verification": ("far", "frr"), "identification": ("far", "dir") * identifies}
         yield "Terms", self._translate.others(shown)
 
-    def _rows(self) -> Iterator[_Row]:
+    def _rows(self) -> Iterator[_MeasureRow]:
         ds = self.dataset
         verdicts = str(ds.attrs["verdicts"]).splitlines()
         for i, measure in enumerate(map(str, ds["measure"].values)):
@@ -125,7 +125,7 @@ class ComparisonTable:
             width = high - low
             translate = self._translate.like(measure)
             limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
-            yield _Row(
+            yield _MeasureRow(
                 (
                     translate(measure).removesuffix(", rank 1"),
                     *(scalar.written_with_unit(value, width) for value in (one, other)),
@@ -193,7 +193,7 @@ def caption(dataset: xr.Dataset) -> str:
     return said
 
 
-def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterator[Any]:
+def _below(head: tuple[str, ...], rows: list[_MeasureRow], widths: list[int]) -> Iterator[Any]:
     """Lay out each row with its verdict below."""
 
     def line(cells: tuple[str, ...], style: str = "") -> Text:

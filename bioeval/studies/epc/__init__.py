@@ -3,12 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
-    calls={
-        "epc": (
-            "epc",
-            "epsc",
-        )
-    },
+    calls={"epc": ("epc", "epsc")},
     commands=(
         Subcommand("epc", "Evaluate errors on one set at thresholds of another.", "Decide", 3),
         Subcommand(

@@ -40,10 +40,7 @@ sets_options = option_group(
 
 
 def evaluate_sets(
-    study: Callable[..., Any],
-    over: str,
-    defined: str,
-    given: Mapping[str, Any],
+    study: Callable[..., Any], over: str, defined: str, given: Mapping[str, Any]
 ) -> None:
     """Evaluate each system on its two sets, over one dimension of the result."""
     options = dict(given)

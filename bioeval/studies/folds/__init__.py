@@ -8,10 +8,7 @@ STUDY = Study(
     calls={
         "cross_evaluate": ("cross_evaluate",),
         "repeat": ("repeat",),
-        "scorers": (
-            "eer_scorer",
-            "make_scorer",
-        ),
+        "scorers": ("eer_scorer", "make_scorer"),
     },
     plots=(
         Plot(

@@ -335,10 +335,7 @@ class FoldSide:
     def _job(self, options: FoldOptions) -> VerificationJob:
         assert self.scores is not None
         return VerificationJob(
-            self.reader,
-            templates=options.templates,
-            fusion=options.fusion,
-            claims=self.claims,
+            self.reader, templates=options.templates, fusion=options.fusion, claims=self.claims
         )
 
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:

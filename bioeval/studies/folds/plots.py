@@ -301,6 +301,7 @@ class RepeatedDisplay(CurvesDisplay):
                     Curve(name, x, mean.values, system, why_not, i, i, low.values, high.values)
                 )
         display = cls(curves)
+        display.bands = {}
         for c in curves:
             display.bands[c.name] = Band(c.name, c.x, c.y, c.low, c.high)  # type: ignore[arg-type]
         return display

@@ -275,12 +275,7 @@ class _Curves:
     """
 
     def __init__(
-        self,
-        scores: Scores,
-        part: FoldOptions,
-        ties: str,
-        thresholds: Any,
-        max_rank: int | None,
+        self, scores: Scores, part: FoldOptions, ties: str, thresholds: Any, max_rank: int | None
     ):
         self.kind, self.part, self.ties = scores.kind, part, ties
         self.roles: set[str] = set()
@@ -301,10 +296,7 @@ class _Curves:
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
         job = VerificationJob(
-            reader,
-            templates=self.part.templates,
-            fusion=self.part.fusion,
-            thresholds=thresholds,
+            reader, templates=self.part.templates, fusion=self.part.fusion, thresholds=thresholds
         )
         return run_jobs(reader, [job])[0]
 

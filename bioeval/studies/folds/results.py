@@ -276,17 +276,10 @@ def fold_dataset(
     of_rates, statistics = _summarised(summaries)
     variables |= of_rates
 
-    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
-    coordinates["statistic"] = statistics
-    if options.task != "verification":
-        coordinates["rank"] = options.ranks
+    coordinates = _coordinates(shape, statistics, options)
     if any("far_target" in dims for dims, _ in variables.values()):
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
-    if len(options.frr_targets):
-        coordinates["frr_target"] = options.frr_targets
-    if options.attacks is not None:
-        coordinates["species"] = np.unique(options.attacks.species)
     searched, remark = _galleries([fold.galleries for fold in folds])
     unit = "fold"
     if isinstance(splitter, Experiment):
@@ -315,6 +308,19 @@ def fold_dataset(
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, CROSS, coordinates, attrs)
+
+
+def _coordinates(shape: tuple[int, int], statistics: Any, options: FoldOptions) -> dict[str, Any]:
+    """Return the coordinates of the folds, and those that the options bring."""
+    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    coordinates["statistic"] = statistics
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if options.attacks is not None:
+        coordinates["species"] = np.unique(options.attacks.species)
+    return coordinates
 
 
 def assured_variables(
@@ -508,11 +514,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _warnings(
-    ratios: Mapping[str, np.ndarray],
-    there: np.ndarray,
-    options: FoldOptions,
-    unit: str,
-    bound: str,
+    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str, bound: str
 ) -> list[str]:
     """Return warnings of rates that are not defined in each fold, or without a spread."""
     said = []
@@ -647,9 +649,7 @@ def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
     ]
 
 
-def _summarised(
-    summaries: Mapping[str, Mapping[str, Any]],
-) -> tuple[Variables, np.ndarray]:
+def _summarised(summaries: Mapping[str, Mapping[str, Any]]) -> tuple[Variables, np.ndarray]:
     """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
 
     `summaries` has the values of each statistic by the rate.

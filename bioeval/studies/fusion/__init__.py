@@ -3,13 +3,7 @@
 from bioeval.base.study import Study, Subcommand
 
 STUDY = Study(
-    calls={
-        "fusion": (
-            "Fusion",
-            "fuse",
-        ),
-        "normalise": ("normalise",),
-    },
+    calls={"fusion": ("Fusion", "fuse"), "normalise": ("normalise",)},
     commands=(
         Subcommand("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),
     ),

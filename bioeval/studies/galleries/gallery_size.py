@@ -441,7 +441,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     yield Sentence(
         "Proportion of searches that end in a miss (rank 1) or a false accept, by proportion of "
-        "unenrolled probes. Each is at its best threshold on these data (optimistic).",
+        "unenrolled probes. Each is at its best threshold on these data (optimistic)."
     )
     yield Sentence()
     heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]

@@ -171,7 +171,7 @@ SLACK = 1 + 1e-12
 UNIT = 2.0**52
 
 
-class Cells(NamedTuple):
+class ClaimCells(NamedTuple):
     """Scores of claims; `chance` (c, sizes) is the chance of each to be its claim's."""
 
     value: np.ndarray
@@ -209,7 +209,7 @@ class NearestCells:
             self._known.add(n)
         return self._chance
 
-    def of_block(self, block: Block) -> Iterator[Cells]:
+    def of_block(self, block: Block) -> Iterator[ClaimCells]:
         """Yield the cells of a block, of all subjects with equally many templates together."""
         values = block.values.astype(np.float64)
         rows = np.flatnonzero(block.self_position >= 0)
@@ -221,7 +221,7 @@ class NearestCells:
             chance = self.chances(usable)[usable[..., None], place]
             own = np.broadcast_to((block.own[:, None] == groups)[..., None], nearest.shape)
             there = ~np.isnan(nearest)
-            yield Cells(nearest[there], chance[there], own[there])
+            yield ClaimCells(nearest[there], chance[there], own[there])
 
 
 class ChoiceCells:
@@ -230,7 +230,7 @@ class ChoiceCells:
     def __init__(self, choices: EveryChoice):
         self.choices, self.sizes = choices, [choices.size]
 
-    def of_block(self, block: Block) -> Iterator[Cells]:
+    def of_block(self, block: Block) -> Iterator[ClaimCells]:
         """Yield the cells of a block of choices."""
         starts, there = block.starts, ~np.isnan(block.values)
         number = np.add.reduceat(there, starts[:-1], axis=1, dtype=np.int64)
@@ -243,7 +243,7 @@ class ChoiceCells:
         draw = None
         if isinstance(self.choices, DrawnChoices):
             draw = np.broadcast_to(np.arange(len(of_cell)) % self.choices.draws, there.shape)[there]
-        yield Cells(block.values[there], chance[:, None], own, draw)
+        yield ClaimCells(block.values[there], chance[:, None], own, draw)
 
 
 @dataclass
@@ -270,8 +270,8 @@ class ExpectedClaims:
         self.impostor = FixedSums.zeros(*shape)
         self.last = np.full(shape, np.nan)  # the loosest impostor score in each bin
         self.attempts = np.zeros(2)  # impostor, genuine
-        self._genuine: list[Cells] = []
-        self._kept: list[Cells] = []
+        self._genuine: list[ClaimCells] = []
+        self._kept: list[ClaimCells] = []
         self.wanted: np.ndarray | None = None
         self.by_draw = np.zeros((2, draws, shape[0]), dtype=np.int64)
 
@@ -281,11 +281,11 @@ class ExpectedClaims:
             bins = np.searchsorted(self.thresholds, cells.value)
             if self.wanted is not None:
                 kept = ~cells.genuine & self.wanted[bins]
-                self._kept.append(Cells(cells.value[kept], cells.chance[kept], kept[kept]))
+                self._kept.append(ClaimCells(cells.value[kept], cells.chance[kept], kept[kept]))
                 continue
             self.impostor.add(cells.chance, np.where(cells.genuine, -1, bins))
             own = cells.genuine
-            self._genuine.append(Cells(cells.value[own], cells.chance[own], own[own]))
+            self._genuine.append(ClaimCells(cells.value[own], cells.chance[own], own[own]))
             for s in range(len(self.cells.sizes)):
                 may = ~cells.genuine & (cells.chance[:, s] > 0)
                 np.fmax.at(self.last[:, s], bins[may], cells.value[may])
@@ -305,7 +305,7 @@ class ExpectedClaims:
         return genuine, impostor
 
     @cached_property
-    def _own(self) -> Cells:
+    def _own(self) -> ClaimCells:
         return _joined(self._genuine, len(self.cells.sizes))
 
     def errors(self, s: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -377,7 +377,7 @@ class ExpectedClaims:
         return last
 
     @cached_property
-    def _near(self) -> Cells:
+    def _near(self) -> ClaimCells:
         return _joined(self._kept, len(self.cells.sizes))
 
     def curve(self, s: int) -> ErrorCurve:
@@ -445,11 +445,11 @@ def _stepped(values: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, FixedS
     return distinct, sums.accumulated(axis=0)
 
 
-def _joined(parts: list[Cells], sizes: int) -> Cells:
+def _joined(parts: list[ClaimCells], sizes: int) -> ClaimCells:
     """Return the cells of several blocks as one."""
-    nothing = Cells(np.empty(0), np.empty((0, sizes)), np.empty(0, dtype=bool))
+    nothing = ClaimCells(np.empty(0), np.empty((0, sizes)), np.empty(0, dtype=bool))
     every = [nothing, *parts]
-    return Cells(
+    return ClaimCells(
         value=np.concatenate([cells.value for cells in every]),
         chance=np.concatenate([cells.chance for cells in every]),
         genuine=np.concatenate([cells.genuine for cells in every]),

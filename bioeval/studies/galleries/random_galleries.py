@@ -375,11 +375,7 @@ class SampledJob:
         self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
         facts = kernel.Facts(**drawn, mates=self.mates[rows], others=self.others[rows])
         kernel.draw_facts(
-            probes,
-            np.array(self.reader.scores.probe_ids[rows]),
-            self.drawn.size,
-            self.key,
-            facts,
+            probes, np.array(self.reader.scores.probe_ids[rows]), self.drawn.size, self.key, facts
         )
         for name in FACTS:
             self.facts[name][:, rows] = drawn[name]

@@ -193,13 +193,7 @@ def groups_dataset(
     dims = {"fr": over, "fa": both, "fa_at_far": own}
     shapes = {1: over, 2: both}
     variables: dict[str, Any] = {
-        **along(
-            over,
-            frr=frr,
-            fr=tally.false_rejects,
-            genuine_attempts=genuine,
-            subjects=subjects,
-        ),
+        **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
         "threshold_at_far": (own, to_user(at_far[..., 1], kind)),
         "frr_at_far": (own, at_far[..., 0]),

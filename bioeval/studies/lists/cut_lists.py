@@ -133,10 +133,7 @@ class _Between:
 
 
 def open_set_of_lists(
-    scores: TopKScores,
-    task: OpenSet,
-    thresholds: np.ndarray | int | None,
-    far_targets: np.ndarray,
+    scores: TopKScores, task: OpenSet, thresholds: np.ndarray | int | None, far_targets: np.ndarray
 ) -> xr.Dataset:
     """Return open-set identification of top-K lists; see :func:`bioeval.open_set`."""
     _require_open_set(task)
@@ -167,11 +164,7 @@ def open_set_of_lists(
         "depth": scores.depth,
     }
     attrs = attempts.attrs(about, options, notes, remarks)
-    coordinates = {
-        "threshold": grid,
-        "rank": np.arange(1, count + 1),
-        **fixed.labels,
-    }
+    coordinates = {"threshold": grid, "rank": np.arange(1, count + 1), **fixed.labels}
     return build(variables | fixed.variables, with_bounds(OPEN_SET), coordinates, attrs)
 
 
@@ -299,10 +292,7 @@ class _ListedSearches:
         shape = len(grid), count
         last = np.searchsorted(grid, mate.high)
         first = np.searchsorted(grid, mate.low)
-        detected = (
-            _table(last[sure], rank.low[sure], shape),
-            self._possible(first, rank, shape),
-        )
+        detected = (_table(last[sure], rank.low[sure], shape), self._possible(first, rank, shape))
         identified = (
             _table(last, rank.high, shape).cumsum(axis=1),
             _table(first, rank.low, shape).cumsum(axis=1),

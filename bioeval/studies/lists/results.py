@@ -217,10 +217,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
-    if options.junk == "remove":
-        junk = junk_codes(scores, options.junk_ids)
-    else:
-        junk = []
+    junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
     lists = listed_matches(scores, options.removed, junk)
     valid = lists.positives > 0
     counted = valid | (options.unmatched == "zero")

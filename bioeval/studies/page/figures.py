@@ -277,12 +277,7 @@ class PageFigure:
         )
 
     def limits(
-        self,
-        hue: int,
-        x: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        inside: np.ndarray | None,
+        self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, inside: np.ndarray | None
     ) -> None:
         """Add confidence limits; those that are not `inside` a simultaneous band, dashed."""
         starts = [0]

@@ -109,10 +109,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
             scores = run.read()
         run.stages("counting")
         ds = sample_size(scores, **run.options)
-        document = {
-            "file": pilot,
-            **described(ds, plans=rows_over(ds, "templates")),
-        }
+        document = {"file": pilot, **described(ds, plans=rows_over(ds, "templates"))}
         run.finish(ds, document)
 
 

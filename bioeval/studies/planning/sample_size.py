@@ -520,7 +520,7 @@ def blocks(found: Found) -> Iterator[Block]:
         "People: all compared with each other. A pair of people counts once, however many "
         "templates it has. The rules take these pairs as independent, though they share people: "
         "fewer are not enough. Genuine pairs should come from different days, in at least two "
-        "sessions.",
+        "sessions."
     )
     yield Warnings(found)
 

@@ -625,7 +625,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(
         f"Each range contains {100 * attrs['confidence']:g} % of the periods: with the rate as "
         "measured (rate exact), or with the interval of the rate (rate uncertain). People are "
-        "independent; if the same people come every day, the variation is larger.",
+        "independent; if the same people come every day, the variation is larger."
     )
     if "model" in attrs:
         yield Sentence(f"{attrs['model']}.")

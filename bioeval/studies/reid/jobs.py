@@ -149,14 +149,14 @@ def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class RawRows:
+class RowsAsRead:
     """A block of distances from row `low` on, in which each failed comparison may be NaN."""
 
     reader: RowReader
     low: int
     values: np.ndarray
 
-    def checked(self) -> RawRows:
+    def checked(self) -> RowsAsRead:
         """Return the block with the policy for failed comparisons applied."""
         block = self.reader.block(self.low, self.low + len(self.values))
         return replace(self, values=block.values)
@@ -243,7 +243,7 @@ class Lists:
             reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
         return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
-    def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RawRows]:
+    def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RowsAsRead]:
         """Yield blocks of the raw distances of rows ``first:last``; each holds until the next."""
         scores = self.scores
         n = scores.shape[1]
@@ -260,7 +260,7 @@ class Lists:
                 reader.look(low, values)
             else:
                 values = reader.block(low, high).values
-            yield RawRows(reader, low, values)
+            yield RowsAsRead(reader, low, values)
 
     def ranked(
         self, rules: Iterable[str], reader: RowReader, first: int, last: int

@@ -70,10 +70,7 @@ REID = {
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
-_RANKED = (
-    *("cmc", *QUERY_MEANS),
-    *("precision_at_k", "recall_at_k", "interpolated_precision"),
-)
+_RANKED = (*("cmc", *QUERY_MEANS), *("precision_at_k", "recall_at_k", "interpolated_precision"))
 
 REID |= ends(REID, (*_RANKED, "precision", "recall", "f1"))
 

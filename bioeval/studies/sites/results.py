@@ -291,11 +291,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
         },
         taus,
         (np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)),
-        (
-            int(means["mrep"].counted.sum()),
-            int(absent.sum()),
-            int((~has_match & ~absent).sum()),
-        ),
+        (int(means["mrep"].counted.sum()), int(absent.sum()), int((~has_match & ~absent).sum())),
     )
 
 
@@ -377,11 +373,7 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
         areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp")
         given |= {name: ((), ends[0][name], ends[1][name]) for name in areas}
         variables["open_queries"] = tally.open_queries
-    variables |= {
-        **bounded_variables(given),
-        "queries": tally.queries,
-        "skipped": tally.skipped,
-    }
+    variables |= {**bounded_variables(given), "queries": tally.queries, "skipped": tally.skipped}
     task = "GOM"
     if means:
         task = "re-identification"

@@ -4,10 +4,7 @@ from bioeval.base.study import PageSection, Plot, Study, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = Study(
-    calls={
-        "threshold_study": ("study_threshold",),
-        "extrapolated_far": ("extrapolate_far",),
-    },
+    calls={"threshold_study": ("study_threshold",), "extrapolated_far": ("extrapolate_far",)},
     other_names={"threshold": "study_threshold"},
     commands=(
         Subcommand(

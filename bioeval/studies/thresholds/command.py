@@ -173,11 +173,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         if rule.name not in ("far", "frr"):
             raise DataError(f"--claim is {claim}; expected far=X or frr=X")
         dataset = run.count(
-            check_claim,
-            run.read(),
-            at,
-            **{rule.name: rule.values[0]},
-            **run.options,
+            check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
         )
         run.finish(dataset, attributes(dataset, data))
 

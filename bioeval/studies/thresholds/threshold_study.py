@@ -67,14 +67,7 @@ from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, veri
 from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import (
-    CROSS,
-    Ends,
-    Fold,
-    ends_by_subject,
-    fold_dataset,
-    refusals,
-)
+from bioeval.studies.folds.results import CROSS, Ends, Fold, ends_by_subject, fold_dataset, refusals
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies import (
     IdentificationJob,
@@ -160,6 +153,13 @@ FOLDS, REPEATS = 10, 20
 CLEARLY = 1.1
 
 _ON_ALL = "all data; its error there is optimistic"
+
+#: Attributes that are those of the evaluation in folds.
+_OF_FOLDS = ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words")
+
+_PAIRS_DIVIDED = (
+    "pairs are divided, not subjects: a subject of several pairs is not new to the threshold"
+)
 
 
 @leaves_out_attacks
@@ -302,16 +302,7 @@ def study_threshold(
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    options = FoldOptions(
-        task,
-        rule,
-        templates,
-        fusion,
-        rank_unit=rank_unit,
-        impostors="unenrolled",
-        kind=scores.kind,
-        on_all=True,
-    )
+    options = _fold_options(scores, task, rule, templates, fusion, rank_unit)
     confidence = check_confidence(confidence)
     check_task(scores, options)
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
@@ -331,20 +322,11 @@ def study_threshold(
         shares = counts.shares
         studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = ""
-    if counts.by_subject:
-        bound = '; the column "by subject" has a bound'
-    crossed = former_names(
-        fold_dataset(
-            counts.folds,
-            counts.plan.shape,
-            reader.about,
-            options,
-            splitter,
-            confidence,
-            bound=bound,
-        )
+    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
+    folded = fold_dataset(
+        counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
+    crossed = former_names(folded)
     variables = _where_chosen(counts, scores.kind)
     variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
@@ -374,8 +356,7 @@ def study_threshold(
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
-    for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
-        attrs[name] = crossed.attrs[name]
+    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
     by_people = _by_people(scores)
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     attrs["divided"] = "subjects" if by_people else "pairs"
@@ -383,16 +364,9 @@ def study_threshold(
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = counts.RULES_COUNT
-    said = [str(crossed.attrs["warnings"])]
-    if not by_people:
-        said.append(
-            "pairs are divided, not subjects: a subject of several pairs is not new to the "
-            "threshold"
-        )
-    said += remarks
-    doubt = ""
-    if isinstance(counts, _ComparisonCounts):
-        doubt = counts.doubt(scores, fused=templates == "multi")
+    divided = [] if by_people else [_PAIRS_DIVIDED]
+    said = [str(crossed.attrs["warnings"]), *divided, *remarks]
+    doubt = _doubt(counts, scores, fused=templates == "multi")
     if doubt:
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
@@ -670,6 +644,29 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
             f"{Argument('folds')} is {folds}, but there are only {number} {what}s; each fold needs "
             f"one to test, so give at most {number} folds"
         )
+
+
+def _fold_options(
+    scores: Scores, task: str, rule: Rule, templates: Any, fusion: Any, rank_unit: Any
+) -> FoldOptions:
+    """Return the evaluation in folds of a study, with the threshold of all data."""
+    return FoldOptions(
+        task,
+        rule,
+        templates,
+        fusion,
+        rank_unit=rank_unit,
+        impostors="unenrolled",
+        kind=scores.kind,
+        on_all=True,
+    )
+
+
+def _doubt(counts: _Counts, scores: Scores, *, fused: bool) -> str:
+    """Return a doubt about the kind of the scores, empty where there is none."""
+    if isinstance(counts, _ComparisonCounts):
+        return counts.doubt(scores, fused=fused)
+    return ""
 
 
 def _splitter(

@@ -3,12 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
-    calls={
-        "over_time": (
-            "ageing",
-            "over_time",
-        )
-    },
+    calls={"over_time": ("ageing", "over_time")},
     commands=(
         Subcommand("over-time", "Evaluate over time, and by the age of templates.", "Look into", 5),
     ),

@@ -18,13 +18,7 @@ from bioeval.results.layouts import former_names
 from bioeval.results.support import wanted_targets
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import (
-    MOST_NAMED,
-    Curve,
-    CurvesDisplay,
-    CurveSpec,
-    curve_of,
-)
+from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec, curve_of
 from bioeval.views.plots.systems import (
     System,
     attempts,
@@ -613,12 +607,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         others = self._eer(log)
         similar = larger_is_closer(self.kind)
         at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
-        return self._finish(
-            x_label=label,
-            details=lambda _: details,
-            at=at,
-            others=others,
-        )
+        return self._finish(x_label=label, details=lambda _: details, at=at, others=others)
 
     def _limit(self) -> list[str]:
         """Limit the axis to the range where rates change, and return a note on the rest."""

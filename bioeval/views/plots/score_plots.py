@@ -11,11 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from bioeval.base.arguments import (
-    require_flag,
-    require_number,
-    require_numbers,
-)
+from bioeval.base.arguments import require_flag, require_number, require_numbers
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
@@ -23,14 +19,7 @@ from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import MOST_NAMED, Display
-from bioeval.views.plots.systems import (
-    System,
-    as_plot_text,
-    joined,
-    kind_of,
-    over,
-    score_label,
-)
+from bioeval.views.plots.systems import System, as_plot_text, joined, kind_of, over, score_label
 
 
 class ScoreDistributionsDisplay(Display):
