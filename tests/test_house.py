@@ -62,9 +62,9 @@ CORE = [path for path in MODULES if "studies" not in path.relative_to(PACKAGE).p
 
 
 def test_modules_lines_and_tokens_of_the_core():
-    figure("modules of the core", len(CORE), 217)
-    figure("lines of the core", sum(map(lines, CORE)), 56_100)
-    figure("tokens of the core", sum(map(tokens, CORE)), 378_500)
+    figure("modules of the core", len(CORE), 218)
+    figure("lines of the core", sum(map(lines, CORE)), 57_300)
+    figure("tokens of the core", sum(map(tokens, CORE)), 372_200)
 
 
 def test_lines_of_studies():
@@ -74,10 +74,10 @@ def test_lines_of_studies():
         of_study[path.relative_to(PACKAGE).parts[1]] += lines(path)
     name, most = of_study.most_common(1)[0]
     print(f"\nlines of all studies: {of_study.total():,}", end="")
-    figure(f"lines of the largest study, {name}", most, 4_600)
+    figure(f"lines of the largest study, {name}", most, 5_170)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 12_800), ("evaluate", 17_450)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 13_460), ("evaluate", 17_510)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -112,7 +112,7 @@ def test_kinds_of_counts_and_scores_are_seldom_asked():
     for _, node in nodes(ast.Call):
         if getattr(node.func, "id", "") == "isinstance":
             asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
-    figure("questions for the kind of a tally, a job or scores", asked, 45)
+    figure("questions for the kind of a tally, a job or scores", asked, 55)
 
 
 def test_private_functions_have_few_parameters():
@@ -137,16 +137,16 @@ def test_bodies_of_functions_are_short():
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 #: Turns at which a reader stops, for each 1,000 lines of code (no comments, no docstrings): what
-#: was reached. `docs/writing-code.md` says what to write in their place.
+#: was reached. CONTRIBUTING, "How we write code", says what to write in their place.
 READING = {
-    "comprehensions": 50.0,
-    "comprehensions in comprehensions": 2.5,
-    "conditional expressions": 16.0,
-    "a, b = (f(x) for ...)": 2.0,
-    "functions with a variable `found`": 9.0,
-    "tuples only to be starred": 7.5,
-    "fmt: skip": 0.2,
-    "functions of more than 8 lines without docstring": 4.5,
+    "comprehensions": 34.0,
+    "comprehensions in comprehensions": 0.6,
+    "conditional expressions": 15.0,
+    "a, b = (f(x) for ...)": 0.15,
+    "functions with a variable `found`": 0.11,
+    "tuples only to be starred": 6.1,
+    "fmt: skip": 0.1,
+    "functions of more than 8 lines without docstring": 3.1,
 }
 
 

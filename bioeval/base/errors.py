@@ -256,7 +256,7 @@ def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
 
 
 def require_choice(what: str, got: object, choices: Any) -> None:
-    """Raise :class:`DataError` unless `got` is one of `choices`, which may be a ``Literal``."""
+    """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:
         raise DataError(bad_choice(what, got, choices))

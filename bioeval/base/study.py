@@ -144,7 +144,7 @@ class Study(Offer):
     removed_commands: Mapping[str, str] = _NONE
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
-    #: Where results stand in a tree, by a variable that only they have.
+    #: The place of results in a tree, by a variable that only they have.
     nodes: Mapping[str, str] = _NONE
     sections: tuple[PageSection, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``

@@ -217,7 +217,7 @@ _INTERVAL = option_group(
 
 
 def _assure(what: str) -> Callable[[F], F]:
-    """Return the options of an assured threshold; `what` says what is done."""
+    """Return the options of an assured threshold; `what` is in the help."""
     return option_group(
         option(
             "--assure P",
@@ -259,7 +259,7 @@ def shared_options(
     """Return the options that several commands share: the given ones, in this order.
 
     A text is a help other than the usual one. That of `interval` adds the methods by subject to the
-    options of an interval, that of `assure` says what is done. `names` are those of several
+    options of an interval, that of `assure` begins the help of `--assure`. `names` are those of several
     systems, `reading` has the options of reading a file.
     """
     options = (

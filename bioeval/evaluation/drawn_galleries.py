@@ -29,7 +29,7 @@ class DrawnGalleries(Protocol):
     def identification(
         self, plan: Callable[[], Any], limits: IntervalOptions | None, progress: Progress | None
     ) -> xr.Dataset:
-        """Return the result of a task, which `plan` plans; intervals may be refused."""
+        """Return the result of the task of `plan`; intervals may be refused."""
 
     def verification(
         self, scores: Scores, templates: str, others: dict[str, Any], **options: Any

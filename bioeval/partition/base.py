@@ -260,7 +260,7 @@ class SplitInput:
 
 
 def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
-    """Return the subjects and the metadata of scores, where `y`, `groups` and `meta` give none."""
+    """Return the subjects and the metadata of scores unless `y`, `groups` and `meta` give some."""
     if are_pairs(scores):
         if groups is None:
             groups = scores.pair_subjects

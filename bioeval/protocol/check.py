@@ -351,7 +351,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
 def _usable_table(
     name: str, value: object, layout: str | None, problems: Problems
 ) -> Mapping[str, object] | None:
-    """Return the fields of a section; None, with a problem, where they cannot be read."""
+    """Return the fields of a section; None and a problem if they cannot be read."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         problems.add((name,), f"[[{name}]] is a list of sections; expected one, [{name}]")
     elif not isinstance(value, dict):

@@ -127,7 +127,7 @@ def _lattice(genuine: np.ndarray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Attempts:
-    """The attempts of a class, of which a histogram is made."""
+    """The attempts of a class that make a histogram."""
 
     total: int
     kind: str
@@ -137,7 +137,7 @@ class _Attempts:
         return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), self.total)
 
     def between(self, edges: np.ndarray, counts: np.ndarray) -> Histogram:
-        """Return the histogram of counts between edges, which are distances."""
+        """Return the histogram of counts between edges (distances)."""
         if larger_is_closer(self.kind):
             edges, counts = 0.0 - edges[::-1], counts[::-1]
         return Histogram(edges, counts.astype(np.int64), self.total)
@@ -145,7 +145,7 @@ class _Attempts:
     def joined(
         self, counts: np.ndarray, bins: int, edges: Callable[[np.ndarray], np.ndarray]
     ) -> Histogram:
-        """Join consecutive counts into bins of nearly equal width, whose edges are at places."""
+        """Join consecutive counts into bins of nearly equal width with edges at places."""
         each = max(1, round(len(counts) / bins))
         number = max(1, round(len(counts) / each))
         cuts = np.rint(np.linspace(0, len(counts), number + 1)).astype(np.int64)
@@ -153,7 +153,7 @@ class _Attempts:
 
 
 def _genuine(tally: VerificationTally, kind: str) -> Histogram:
-    """Return bins of one width, which follow the steps between the scores."""
+    """Return bins of one width that follow the steps between the scores."""
     scores = tally.genuine
     attempts = _Attempts(len(scores), kind)
     finite = scores[np.isfinite(scores)].astype(np.float64)

@@ -414,7 +414,7 @@ class OpenSetCounts:
         return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 
     def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
-        """Return bounds of the operating points, of which only these rates are known.
+        """Return bounds of the operating points if only these rates are known.
 
         `every` is the number of genuine attempts at each rank or better at any threshold.
         """

@@ -32,7 +32,7 @@ class RuleOf(int):
     def supports(
         self, target: float, attempts: float, people: ComparedPeople | None = None
     ) -> bool:
-        """Whether attempts support a FAR target: pairs of people, where these are fewer."""
+        """Whether attempts, or fewer pairs of people, support a FAR target."""
         if people is not None:
             attempts = min(attempts, people.pairs)
         return not target > 0 or attempts >= self / float(target)  # infinity, no warning

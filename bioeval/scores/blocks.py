@@ -784,7 +784,7 @@ def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
 
 
 def require_subjects(scores: Scores, what: str) -> None:
-    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, which a task needs."""
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{what} needs a matrix of scores with labels; these are fixed pairs, for "

@@ -169,7 +169,7 @@ class RowMoments:
         return self.number, self.origin * ratio, self.mean * ratio, self.spread * ratio**2
 
     def part(self, low: int, high: int, scale: float) -> RowMoments:
-        """Return those of rows ``low:high``, which have one scale."""
+        """Return those of rows ``low:high`` (they have one scale)."""
         return RowMoments(
             scale,
             self.number[low:high],

@@ -582,7 +582,7 @@ def _lists(places: np.ndarray, tasks: Sequence[_TaskAttempts]) -> kernel.Attempt
 
 
 def _both_classes(places: np.ndarray, genuine: int, impostor: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine scores of a list, which come first, and the impostor scores."""
+    """Return the genuine scores of a list (they come first) and the impostor scores."""
     return places[:genuine], places[len(places) - impostor :]
 
 

@@ -390,7 +390,7 @@ class RowCounts:
 
 
 def _mask_in_place(scores: Scores) -> bool:
-    """Whether the kernel can read scores and their mask, if any, where they are."""
+    """Whether the kernel can read scores and their mask in place."""
     mask: Any = scores._mask
     if mask is None or not scores._in_memory:
         return scores._in_memory

@@ -38,7 +38,7 @@ class Cells:
 
     @classmethod
     def read(cls, path: str | Path, scores_key: str | None = None) -> Cells:
-        """Read a list, whose columns have names where it must have a column `scores_key`."""
+        """Read a list. Its columns have names if it must have a column `scores_key`."""
         place = existing_file(path)
         shape = shape_of(place, (scores_key, *SPECIES_NAMES))
         header = shape.cells[0]
@@ -78,7 +78,7 @@ class Cells:
         return [i for i, column in enumerate(self.columns) if all(map(is_number, column))]
 
     def values(self, column: int, where_blank: str) -> np.ndarray:
-        """Return the scores of a column, NaN in blank cells; `where_blank` says what these mean."""
+        """Return the scores of a column, NaN in blank cells; `where_blank` gives their meaning."""
         numbers = np.full(len(self.lines), np.nan)
         for i, (line, cell) in enumerate(zip(self.lines, self.columns[column], strict=True)):
             if cell and (not is_number(cell) or overflows(cell)):

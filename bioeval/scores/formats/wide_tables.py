@@ -191,7 +191,7 @@ def _is_bare(options: ReadOptions) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read a matrix of numbers alone, whose labels are in files."""
+    """Read a matrix of numbers alone with labels in files."""
     shape = shape_of(path)
     names = {i: f"column {i + 1}" for i in range(shape.columns)}
     values = np.column_stack([*read_columns(shape, False, {}, names).numbers.values()])

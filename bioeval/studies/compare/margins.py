@@ -56,7 +56,7 @@ def _proportion(value: Any) -> float:
 
 @dataclass(frozen=True)
 class MarginConclusion:
-    """What is shown about one measure with its margin, which is NaN without one."""
+    """What is shown about one measure with its margin (NaN without one)."""
 
     margin: float
     not_worse: bool

@@ -150,7 +150,7 @@ def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class RowsAsRead:
-    """A block of distances from row `low` on, in which each failed comparison may be NaN."""
+    """A block of distances from row `low` on; each failed comparison may be NaN."""
 
     reader: RowReader
     low: int

@@ -389,7 +389,7 @@ class _Ordered(NamedTuple):
 
 
 def _ordered(scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]) -> Iterator[_Ordered]:
-    """Yield scores in order: those of all partitions together, or of each by itself."""
+    """Yield scores in order: those of all partitions together, or of each alone."""
     m, n = scores.shape
     in_rows = np.zeros(m, dtype=bool)
     in_columns = np.zeros(n, dtype=bool)

@@ -362,8 +362,7 @@ def study_threshold(
     attrs["divided"] = "subjects" if by_people else "pairs"
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
-    attrs["replicates"] = interval.replicates
-    attrs["rules_count"] = counts.RULES_COUNT
+    attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
     divided = [] if by_people else [_PAIRS_DIVIDED]
     said = [str(crossed.attrs["warnings"]), *divided, *remarks]
     doubt = _doubt(counts, scores, fused=templates == "multi")
