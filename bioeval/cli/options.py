@@ -259,8 +259,8 @@ def shared_options(
     """Return the options that several commands share: the given ones, in this order.
 
     A text is a help other than the usual one. That of `interval` adds the methods by subject to the
-    options of an interval, that of `assure` begins the help of `--assure`. `names` are those of several
-    systems, `reading` has the options of reading a file.
+    options of an interval; that of `assure` begins the help of ``--assure``. `names` are those of
+    several systems, and `reading` has the options of reading a file.
     """
     options = (
         (protocol, _PROTOCOL),

@@ -119,7 +119,7 @@ def digest(file: str | os.PathLike[str]) -> str:
 
 
 def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
-    """Return results without explained rows (None if nothing is left), and the sections of the rows."""
+    """Return results without explained rows (None if nothing is left), and these as sections."""
     for kind in type(results).__mro__:
         if told := SECTIONS.get(kind.__name__):
             return None, [made(told.whole, results, images)]
