@@ -70,6 +70,7 @@ def test_stubs_have_what_studies_offer(package):
 
 
 @pytest.mark.parametrize("module", NAMES)
+@pytest.mark.whole_house
 def test_public_names_are_there(module):
     found = importlib.import_module(module)
     for name in NAMES[module].split():

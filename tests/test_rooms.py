@@ -18,8 +18,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import near
 import pytest
-from near import tests_using
 
 import bioeval as be
 from bioeval.base.study import doors
@@ -101,9 +101,36 @@ def test_nothing_of_studies_is_left_where_all_are_taken(rest):
     assert "AttributeError: bioeval has no 'zoo'" in missing.stderr
 
 
-def words_of(studies: Iterable[str]) -> str:
-    """Return a pattern of all by which a test names studies: modules, calls, plots and commands."""
+#: Arguments, options and cards that are studies' work.
+OTHER_WORDS = {
+    "folds": r"-kfold\b|--train\b|--repeats\b|--test-subjects\b",
+    "galleries": r"\b(gallery|sampling)=(?!\w*labels|\w*meta)",
+    "lists": r"\bTopKScores\b",
+    "page": r"--report\b",
+}
+
+
+def calls_of(studies: Iterable[str]) -> str:
+    """Return a pattern of the names of studies that are looked up when Python meets them."""
     patterns = []
+    for name in studies:
+        study = doors()[name]
+        calls = [x for names in study.calls.values() for x in names]
+        calls += [*study.other_names, *study.former_names]
+        calls += [x for names in study.stats.values() for x in names]
+        patterns.append(rf"\bbioeval\.studies\.{name}\b")
+        for call in calls:
+            patterns.append(rf"\b(be|bioeval|stats)\.{call}\b|from bioeval.* import .*\b{call}\b")
+        patterns += [rf"\bplot\.({x.name}|{x.display})\b" for x in study.plots]
+    return "|".join(patterns)
+
+
+def words_of(studies: Iterable[str]) -> str:
+    """Return a pattern of all by which a test names studies: modules, calls, plots and commands.
+
+    A test that uses one without such a name is marked with it: ``@pytest.mark.uses("folds")``.
+    """
+    patterns = [calls_of(studies)]
     for name in studies:
         study = doors()[name]
         calls = [x for names in study.calls.values() for x in names]
@@ -111,37 +138,57 @@ def words_of(studies: Iterable[str]) -> str:
         calls += [x for names in study.stats.values() for x in names]
         commands = [x.name for x in study.commands] + [*study.removed_commands]
         commands += [*study.removed_options, *study.not_options]
-        patterns.append(rf"\bstudies\.{name}\b")
-        patterns += [rf"\b(be|bioeval|stats)\.{x}\b" for x in calls]
-        patterns += [rf"\bplot\.({x.name}|{x.display})\b" for x in study.plots]
+        patterns.append(rf"\bstudies\.{name}\b|\bmark\.uses\([^)]*'{name}'")
         patterns += [rf"[\"']{x}\b" for x in [*calls, *commands, *(x.name for x in study.plots)]]
         patterns += [rf"\bbioeval {x}\b" for x in commands]
+        patterns += [OTHER_WORDS[name]] if name in OTHER_WORDS else []
     return "|".join(patterns)
 
 
-def imported_at_once(path: Path) -> str:
-    """Return the statements of a file that run when it is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return "\n".join(ast.unparse(node) for node in tree.body if not isinstance(node, kinds))
+class WithoutLambdas(ast.NodeTransformer):
+    """Leaves out what runs later."""
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Constant:
+        return ast.Constant(None)
 
 
-def tests_without(taken: set[str]) -> tuple[list[str], list[str]]:
-    """Return the files of tests, and the tests of others, that use some studies."""
-    words = words_of(taken)
+def run_at_once(path: Path) -> str:
+    """Return what runs of a file when it is imported."""
+    statements: list[ast.AST] = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            statements += node.decorator_list
+        elif not isinstance(node, ast.ClassDef):
+            statements.append(node)
+    return "\n".join(ast.unparse(WithoutLambdas().visit(node)) for node in statements)
+
+
+def examples_of(path: Path) -> str:
+    """Return the lines of examples in the docstrings of a module."""
+    return "\n".join(re.findall(r"^ +(?:>>>|\.\.\.) .*", path.read_text("utf-8"), re.MULTILINE))
+
+
+def files_and_tests_that_use(taken: set[str]) -> tuple[list[str], list[str]]:
+    """Return the files that need some studies at once, and the tests of others that use them."""
+    calls, words = calls_of(taken), words_of(taken)
     helpers = [path for path in TESTS.glob("*.py") if not path.stem.startswith("test_")]
-    imports = rf"bioeval\.studies\.({'|'.join(taken)})\b"
-    while new := [x for x in helpers if re.search(imports, imported_at_once(x))]:
+    helpers += (TESTS.parent / "scripts" / "benchmarks").glob("*.py")
+    while new := [path for path in helpers if re.search(calls, run_at_once(path))]:
         helpers = [path for path in helpers if path not in new]
-        imports += "".join(rf"|\bimport {x.stem}\b|\bfrom {x.stem} import" for x in new)
+        calls += "".join(rf"|\bimport .*\b{x.stem}\b|\bfrom (\w+\.)?{x.stem} import" for x in new)
     files, tests = [], []
     for path in sorted(TESTS.rglob("test_*.py")):
         if path.parent.parent.name == "studies" and path.parent.name in taken:
             continue
-        if re.search(imports, imported_at_once(path)):
+        if re.search(calls, run_at_once(path)):
             files.append(str(path.relative_to(TESTS.parent)))
         else:
-            tests += tests_using(path, f"{words}|{imports}")
+            tests += near.tests_using(path, f"{words}|{calls}")
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE.parent).with_suffix("")
+        if "studies" not in inside.parts and re.search(words, examples_of(path)):
+            module = ".".join(inside.parts).removesuffix(".__init__")
+            tests.append(f"tests/test_docstrings.py::test_examples[{module}]")
     return files, tests
 
 
@@ -157,7 +204,7 @@ def test_all_other_tests_pass_without_three_studies(tmp_path):
     """The default tests that use none of them: neither a module, a call, a plot nor a command."""
     root = TESTS.parent
     taken = set.union(*map(needing, drawn()))
-    files, tests = tests_without(taken)
+    files, tests = files_and_tests_that_use(taken)
     gone = {Path(where) / name for where in ("bioeval/studies", "tests/studies") for name in taken}
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"],
@@ -184,4 +231,5 @@ def test_all_other_tests_pass_without_three_studies(tmp_path):
     )
     print(f"\nwithout {' '.join(sorted(taken))}: {done.stdout.splitlines()[-1]}")
     print(f"left out: {len(tests)} tests and these files:", *files)
-    assert done.returncode == 0, done.stdout[-6000:]
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    assert done.returncode == 0, "\n".join([*failed, done.stdout[-3000:]])

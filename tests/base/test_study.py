@@ -28,14 +28,10 @@ def without(monkeypatch):
 
 
 @pytest.mark.slow  # loads what draws pages
-def test_the_core_asks_each_question_and_studies_answer_no_other():
+def test_each_question_is_asked_and_studies_answer_no_other():
     answered = {name for door in doors().values() for name in door.hooks}
     assert answered == HOOKS.keys()
-    sources = [
-        path.read_text(encoding="utf-8")
-        for path in PACKAGE.rglob("*.py")
-        if not path.is_relative_to(PACKAGE / "studies") or path.parent.name == "folds"
-    ]
+    sources = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
     for name in HOOKS:
         assert any(f'hooks("{name}")' in text for text in sources), name
         assert all(map(callable, hooks(name)))
@@ -70,6 +66,7 @@ def test_without_pages_a_page_is_refused(without, tmp_path):
     assert found.exit_code == 2 and "this installation writes no pages" in found.output
 
 
+@pytest.mark.uses("reid")
 def test_a_protocol_leaves_out_what_its_tasks_do():
     from bioeval.evaluation.plan import compared
 
@@ -113,6 +110,7 @@ OFFERS = [
 ]
 
 
+@pytest.mark.whole_house
 def test_all_that_is_offered_by_name_is_called():
     assert set(CALLED) == set(study.BY_NAME) == {what for what, _ in OFFERS}
 

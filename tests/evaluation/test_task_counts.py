@@ -71,6 +71,7 @@ def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
 
 
 @pytest.mark.parametrize("known", ["", "few subjects"])
+@pytest.mark.uses("galleries", "folds")
 def test_counts_without_intervals_say_so_beside_other_warnings(known):
     before = xr.Dataset(attrs={"warnings": known})
     for form, what in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
