@@ -107,6 +107,7 @@ OTHER_WORDS = {
     "galleries": r"\b(gallery|sampling)=(?!\w*labels|\w*meta)",
     "lists": r"\bTopKScores\b",
     "page": r"--report\b",
+    "thresholds": r"--folds\b",
 }
 
 
@@ -138,7 +139,7 @@ def words_of(studies: Iterable[str]) -> str:
         calls += [x for names in study.stats.values() for x in names]
         commands = [x.name for x in study.commands] + [*study.removed_commands]
         commands += [*study.removed_options, *study.not_options]
-        patterns.append(rf"\bstudies\.{name}\b|\bmark\.uses\([^)]*'{name}'")
+        patterns.append(rf"\bstudies\.{name}\b|\bmark\.uses\([^)]*['\"]{name}['\"]")
         patterns += [rf"[\"']{x}\b" for x in [*calls, *commands, *(x.name for x in study.plots)]]
         patterns += [rf"\bbioeval {x}\b" for x in commands]
         patterns += [OTHER_WORDS[name]] if name in OTHER_WORDS else []
