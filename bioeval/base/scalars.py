@@ -2,11 +2,13 @@
 
 One :class:`Scalar` says what a number means, how it is computed, how a table shows it and how two
 systems are compared by it. Datasets, tables, JSON and CSV, comparisons, folds and repeated
-partitions read it here: a new scalar is one entry in this file.
+partitions read it here: a new scalar is one entry, in this file or in that which a study names at
+its door.
 """
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +17,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+
+from bioeval.base.study import doors
 
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
@@ -92,6 +96,7 @@ class Scalar(Name):
     #: percentiles of the bootstrap hold too seldom; or the wider of both.
     jackknife: Literal["", "alone", "wider"] = ""
     results: tuple[str, ...] = ("task",)
+    pooled: bool = True  # over folds, from their summed counts
 
     def __post_init__(self) -> None:
         """Refuse one name for the best value over all thresholds and the value at one of them."""
@@ -579,38 +584,6 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
-#: Of the attacks on the people of a test part.
-ATTACK_RATES = (
-    Scalar(
-        "largest IAPAR of a species",
-        name="iapar_max",
-        iso="IAPAR",
-        label="IAPAR max",
-        results=("folds",),
-    ),
-    Scalar(
-        "proportion of all attack attempts accepted, whatever their species",
-        name="iapar_pooled",
-        quotient=(("ia",), ("attack_attempts",)),
-        label="IAPAR pooled",
-        results=("folds",),
-    ),
-    Scalar(
-        "iapar_max + frr",
-        name="riapar",
-        iso="RIAPAR",
-        label="RIAPAR",
-        bounds=(0.0, 2.0),
-        results=("folds",),
-    ),
-    Scalar(
-        "attack attempts accepted, as a proportion, of each attack instrument species",
-        name="iapar_of_species",
-        iso="IAPAR",
-        results=("folds",),
-    ),
-)
-
 #: Of a test part with subjects who are also in the training part, and others.
 SEEN = tuple(
     Scalar(
@@ -627,30 +600,6 @@ SEEN = tuple(
         ("far", "FMR", "fa", "impostor"),
     )
     for which, also in (("seen", "also"), ("unseen", "not"))
-)
-
-#: Of log-likelihood ratios that are learnt in folds.
-CALIBRATION_POINTS = (
-    Scalar(
-        "cost of the log-likelihood ratios (Cllr)",
-        "bits",
-        name="cllr",
-        label="Cllr",
-        percent=False,
-        decimals=4,
-        bounds=(0.0, np.inf),
-        results=("folds",),
-    ),
-    Scalar(
-        "Cllr after isotonic regression: the least by any monotone map",
-        "bits",
-        name="min_cllr",
-        label="min Cllr",
-        percent=False,
-        decimals=4,
-        bounds=(0.0, 1.0),
-        results=("folds",),
-    ),
 )
 
 #: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
@@ -727,9 +676,6 @@ _AT_A_THRESHOLD = [x for x in VERIFICATION_SCALARS if (x.quotient or x.of_rates)
 for _result in ("folds", "repeats", "task"):
     RATES_OF[_result] = tuple(x for x in _AT_A_THRESHOLD if _result in x.results)
 
-#: Those of a test part, and what only some test parts have the counts of.
-FOLD_RATES = (*RATES_OF["folds"], FAR_UNENROLLED, *SEEN, *ATTACK_RATES)
-
 #: The rates of a decision over the threshold, in the order of their variables.
 _BY_NAME = {scalar.name: scalar for scalar in VERIFICATION_SCALARS}
 DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
@@ -741,31 +687,54 @@ POINTS_OF = {
     "closed_set": (RECOGNITION_RATE,),
 }
 
+# --------------------------------------------------------------------------- those of studies too
+
+#: Those of a test part, and what only some test parts have the counts of.
+FOLD_RATES: tuple[Scalar, ...]
+
 #: What is averaged over folds, by name; of several of a name the first.
-_AVERAGED = (
-    *RATES_OF["folds"],
-    *(scalar for scalar in RATES_OF["repeats"] if "folds" not in scalar.results),
-    *(FAR_UNENROLLED, *SEEN, *ATTACK_RATES, DIR, CMS),
-    *itertools.chain.from_iterable(POINTS_OF.values()),
-    *reversed(CALIBRATION_POINTS),
-)
-AVERAGED = {scalar.name: scalar for scalar in reversed(_AVERAGED)}
+AVERAGED: dict[str, Scalar]
 
 #: What two systems are compared by, by name.
-_OF_COMPARISON = (
-    *VERIFICATION_SCALARS,
-    *(FRR_AT_FAR, FAR_AT_FRR, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS),
-)
-COMPARED = {x.name: x for x in _OF_COMPARISON if "comparison" in x.results}
+COMPARED: dict[str, Scalar]
 
 #: Every scalar by its name; EER that of verification.
-SCALARS = {
-    scalar.name: scalar
-    for scalar in (
-        *VERIFICATION_SCALARS,
-        *(FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST),
-        *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS),
-        *(*RANKED_LISTS, INTERPOLATED_PRECISION, *RETRIEVED_SETS),
-        *(FAR_UNENROLLED, *ATTACK_RATES, *SEEN, *CALIBRATION_POINTS, *GOM_POINTS),
-    )
-}
+SCALARS: dict[str, Scalar]
+
+
+def of_studies() -> list[Scalar]:
+    """Return the scalars that studies have besides these, in the order of their folders."""
+    scalars: list[Scalar] = []
+    for study in doors().values():
+        if study.scalars:
+            module, _, name = study.scalars.rpartition(".")
+            scalars += getattr(importlib.import_module(module), name)
+    return scalars
+
+
+def _gathered() -> dict[str, Any]:
+    """Return what has scalars of studies, by its name."""
+    added = of_studies()
+    rates = [scalar for scalar in added if scalar.pooled and "folds" in scalar.results]
+    points = [scalar for scalar in added if not scalar.pooled and "folds" in scalar.results]
+    of_some_parts = [FAR_UNENROLLED, *SEEN, *rates]
+    in_folds = [*RATES_OF["folds"], *(x for x in RATES_OF["repeats"] if "folds" not in x.results)]
+    in_folds += [*of_some_parts, DIR, CMS, *itertools.chain(*POINTS_OF.values()), *reversed(points)]
+    of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
+    of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
+    of_tasks += [INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS]
+    all_scalars = {scalar.name: scalar for scalar in (*of_tasks, *added)}
+    return {
+        "FOLD_RATES": (*RATES_OF["folds"], *of_some_parts),
+        "AVERAGED": {scalar.name: scalar for scalar in reversed(in_folds)},
+        "COMPARED": {k: x for k, x in all_scalars.items() if "comparison" in x.results},
+        "SCALARS": all_scalars,
+    }
+
+
+def __getattr__(name: str) -> Any:
+    """Gather the scalars of studies where they are first asked for; studies use this module."""
+    if name not in ("FOLD_RATES", "AVERAGED", "COMPARED", "SCALARS"):
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    globals().update(_gathered())
+    return globals()[name]

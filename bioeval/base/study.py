@@ -147,6 +147,7 @@ class Study(Offer):
     #: The place of results in a tree, by a variable that only they have.
     nodes: Mapping[str, str] = _NONE
     sections: tuple[PageSection, ...] = ()
+    scalars: str = ""  # ``"module.NAME"`` of its :class:`bioeval.base.Scalar` in results of others
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
@@ -179,6 +180,7 @@ class Study(Offer):
             offer.home = f"{package}.{offer.home}"
         self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
         self.formats = tuple(f"{package}.{home}" for home in self.formats)
+        self.scalars = self.scalars and f"{package}.{self.scalars}"
         for field_name in BY_NAME:
             homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
             setattr(self, field_name, homes)

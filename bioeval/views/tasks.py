@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
+from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar, of_studies
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.results.layouts import former_names
@@ -47,7 +47,7 @@ _POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for s
 # The others follow, in the order of the registry.
 _FIRST = (
     *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in (*SEEN, *ATTACK_RATES)),
+    *(scalar.name for scalar in (*SEEN, *of_studies()) if scalar.pooled),
 )
 
 # Ranks that are shown where there are many.

@@ -28,6 +28,7 @@ def test_every_public_name_is_on_the_page_of_calls():
     assert [name for name in known if f"| `be.{name}` |" not in page] == []
 
 
+@pytest.mark.whole_house
 @pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md"])
 def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")

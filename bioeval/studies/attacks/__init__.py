@@ -3,6 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
+    scalars="scalars.ATTACK_RATES",
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
     commands=(
         Subcommand(

@@ -3,6 +3,7 @@
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
+    scalars="scalars.CALIBRATION_POINTS",
     calls={"calibration": ("calibration",), "calibrator": ("Calibrator",)},
     commands=(
         Subcommand(

@@ -46,6 +46,10 @@ from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_fo
 from bioeval.tallies import Templates, to_user
 
 CALIBRATION = {
+    "pav_block": Name("block of scores of equal posterior, from the strictest on"),
+    "llr": Name("natural log-likelihood ratio"),
+    "prior_log_odds": Name("natural log odds of the prior"),
+    "prior": Name("prior probability of a genuine attempt"),
     **picked(SCALARS, "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),

@@ -68,6 +68,7 @@ from bioeval.tallies import (
 )
 
 COMPARISON = {
+    "measure": Name("measure that two systems are compared by"),
     "value_a": Name("value of the first system"),
     "value_b": Name("value of the second system"),
     "difference": Name("first minus second"),

@@ -70,6 +70,7 @@ from bioeval.tallies import (
 )
 
 EPC: dict[str, Name] = {
+    "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
     "threshold": Name(
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
         "score",
@@ -306,6 +307,7 @@ SLACK = 1e-9
 
 _WEIGHED = "(1 - omega) FAR + omega IAPAR"
 EPSC: dict[str, Name] = {
+    "omega": Name("weight of attacks among the negatives; 1 - omega is that of impostors"),
     "threshold": Name(
         "strictest threshold that meets the criterion best on the development set", "score"
     ),

@@ -69,6 +69,9 @@ from bioeval.tallies import (
 )
 
 GALLERY_SIZE = {
+    "unenrolled_share": Name("proportion of the probes that are not enrolled"),
+    "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
+    "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "cms": CLOSED_SET["cms"],
     "recognition_rate": CLOSED_SET["recognition_rate"],
     **picked(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),

@@ -47,6 +47,8 @@ from bioeval.tallies import (
 _FLAG = "1 where {}, else 0"
 
 GROUPS: dict[str, Name] = {
+    "claimed_group": Name("group of the claimed subject"),
+    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     **picked(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
     "threshold": Name("threshold of all groups", "score"),

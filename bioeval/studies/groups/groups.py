@@ -453,6 +453,7 @@ def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
 
 
 SEARCHES: dict[str, Name] = {
+    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     **picked(OPEN_SET, "frr", "far", "fa"),
     "fr": Name("mated searches without the mate at rank 1 within the threshold", "searches"),
     **picked(OPEN_SET, "genuine_attempts", "impostor_attempts"),

@@ -45,6 +45,11 @@ from bioeval.stats import IntervalOptions
 from bioeval.tallies import Rule
 
 WORKLOAD = {
+    "days": Name("length of the period", "days"),
+    "event": Name(
+        "error of the system: false-alarm, an impostor accepted or somebody who is not "
+        "on the list found there; rejected, a genuine person rejected or a listed one missed"
+    ),
     "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
     "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
     "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),

@@ -54,6 +54,7 @@ from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tallies import Rule, Templates, gather, is_accepted, require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
+    "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
     **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Name("samples discarded", "samples"),
     "samples": Name("samples of both sides, each template once", "samples"),

@@ -95,6 +95,7 @@ from bioeval.tallies import (
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
 OVER_TIME = {
+    "time": Name("time at which probes were seen: start of the bin", ""),
     "time_end": Name("end of the bin (not included)", ""),
     "probes": Name("probes seen in the bin", "probes"),
     "probes_outside": Name("probes in no bin, or without a time", "probes"),
@@ -119,6 +120,7 @@ OVER_TIME = {
 }
 
 AGEING = {
+    "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "age_end": Name("end of the bin (not included)", ""),
     **_AT,
     "genuine_mean": Name("mean of the finite genuine scores", "score"),

@@ -92,6 +92,12 @@ TRACKING_TARGETS = {
     "state": Name("mostly tracked, partially tracked or mostly lost"),
 }
 
+TRACKING_DIMENSIONS = {
+    "sequence": Name("sequence"),
+    "target": Name("target: an identity of the ground truth, by its id"),
+    "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
+}
+
 TRACKING_SPELLS = {
     "spell_target": Name("target, by its id"),
     "spell_identity": Name("identity that it is followed under; -1 where it is missed"),
@@ -409,7 +415,7 @@ def tracking_dataset(
         if cameras == 1:
             del segments["spell_camera"]
         variables |= along(("spell",), **segments)
-    names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
+    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
     if len(sources) > 4:

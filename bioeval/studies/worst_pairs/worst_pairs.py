@@ -29,6 +29,8 @@ from bioeval.studies.check.label_checks import suspect_templates
 from bioeval.tallies import SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
+    "suspect": Name("template with a suspected label error, the most likely first"),
+    "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
     "comparison": Name("impostor or genuine", ""),
     "row": Name("row of the probe in the matrix"),
     "column": Name("column of the gallery template in the matrix"),
