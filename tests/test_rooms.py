@@ -103,6 +103,7 @@ def test_nothing_of_studies_is_left_where_all_are_taken(rest):
 
 #: Arguments, options and cards that are studies' work.
 OTHER_WORDS = {
+    "compare": r"--margin\b",
     "folds": r"-kfold\b|--train\b|--repeats\b|--test-subjects\b",
     "galleries": r"\b(gallery|sampling)=(?!\w*labels|\w*meta)",
     "lists": r"\bTopKScores\b",

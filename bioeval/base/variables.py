@@ -59,6 +59,7 @@ COORDINATES = {
     "statistic": Name("statistic of a rate over all folds; of training parts with train_", ""),
     "subject": Name("subject, by its label"),
     "templates": Name("templates of each subject", "templates"),
+    "species": Name("attack instrument species"),
 }
 
 #: Dimensions of operating points at the targets of a rate, and the variables of their thresholds.

@@ -233,6 +233,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.uses("fusion", "sites")
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.cases(12)
 def test_every_command_refuses_to_replace_in_the_same_words(name, scores, capsys):

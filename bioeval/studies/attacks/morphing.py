@@ -500,7 +500,6 @@ def _doubts(systems: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str
 
 
 NAMES = {
-    "species": Name("attack instrument species"),
     "system": Name("system"),
     "attempts": Name("attempts of every contributor, at least"),
     "systems": Name("systems, at least"),

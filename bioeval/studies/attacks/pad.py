@@ -371,7 +371,6 @@ def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.
 
 
 NAMES = {
-    "species": Name("attack instrument species"),
     "apcer_target": Name("APCER not to be exceeded"),
     "apcer_of_species": Name(
         "proportion of attack presentations of a species classified bona fide", iso="APCER"
