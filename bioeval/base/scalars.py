@@ -733,7 +733,7 @@ def _gathered() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    """Gather the scalars of studies where they are first asked for; studies use this module."""
+    """Gather the scalars of studies when first used; studies import this module."""
     if name not in ("FOLD_RATES", "AVERAGED", "COMPARED", "SCALARS"):
         raise AttributeError(f"module {__name__} has no attribute {name}")
     globals().update(_gathered())
