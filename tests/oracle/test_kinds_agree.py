@@ -17,6 +17,7 @@ import numba
 import numpy as np
 import pytest
 import xarray as xr
+from offers import offered
 from twins import PLOTS
 
 import bioeval as be
@@ -49,39 +50,20 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "open_set": be.open_set,
     "closed_set": be.closed_set,
     "ranks": be.ranks,
-    "summary": be.summary,
     "evaluate": lambda s: be.evaluate(s, interval="subject-bootstrap", replicates=100),
     "at": lambda s: be.at(be.verification(s), 1.0),
-    "worst_pairs": lambda s: be.worst_pairs(s, 4),
-    "reid": lambda s: be.reid(s, thresholds=[-1.0, 1.0, 3.0], per_query=True),
-    "gom": lambda s: be.gom(s, budget=10),
-    "by_group": lambda s: be.by_group(
-        s, "group", interval="subject-bootstrap", replicates=100, random_state=0
-    ),
-    "zoo": lambda s: be.zoo(s, threshold=("far", 0.1)),
-    "study_threshold": lambda s: be.study_threshold(s, ("far", 0.1), folds=3, random_state=0),
-    "cross_evaluate": lambda s: be.cross_evaluate(s, be.partition.SubjectKFold(3)),
-    "gallery_size": lambda s: be.gallery_size(s, [3, 6]),
-    "gallery_templates": lambda s: be.gallery_templates(s, [1, 2]),
-    "error_discard": lambda s: be.error_discard(s, "quality", threshold="eer"),
-    "check_claim": lambda s: be.check_claim(s, 1.0, far=0.1),
-    "explain": lambda s: be.explain(s, 5).document(),
-    "summaries": lambda s: be.summaries(s, be.partition.SubjectKFold(3)),
-    "over_time": lambda s: be.over_time(s, [1, 2, 3, 5], threshold="eer"),
-    "repeat": lambda s: be.repeat(s, be.partition.Experiment(repeats=3, random_state=0)),
+    **offered("CALLS"),
 }
 
-#: Public calls that take no scores, take several systems, or have another meaning by kind.
+TASKS = ("verification", "open_set", "closed_set", "evaluate")
+
+#: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
-    *("check_data", "check_tracks", "datasets", "load", "parse_names", "partition", "plan_run"),
-    *("report", "save", "show", "simulate", "simulate_embeddings", "stats", "tracking", "top_k"),
-    *("ageing", "apply_convention", "conventions", "eer_scorer", "make_scorer", "pad", "plot"),
-    *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
-    *("morphing", "sample_size", "tally", "to_latex", "to_markdown", "vulnerability", "workload"),
+    *("datasets", "load", "parse_names", "partition", "plot", "save", "show", "simulate"),
+    *("simulate_embeddings", "stats", "to_latex", "to_markdown", *offered("OTHER_CALLS")),
 }
 
 
-@pytest.mark.whole_house
 def test_every_public_call_is_here_or_named_as_another():
     names = {name for name in be.__all__ if name[0].islower()}
     assert names == {*CALLS, *OTHERS}, names ^ {*CALLS, *OTHERS}
@@ -143,19 +125,11 @@ def test_float32_is_float64_where_the_values_are_exact(call, capsys):
     assert words(found, capsys) == words(expected, capsys)
 
 
-#: What depends on the order of templates: the place of each, which of several equal pairs is the
-#: worst, and the halves of a person's templates.
-BY_ORDER = {
-    "worst_pairs": ("row", "column", "probe_label", "gallery_label", "image_a", "image_b"),
-    "zoo": tuple(f"{x}_{y}" for x in ("goat", "wolf", "lamb") for y in ("correlation", "p")),
-}
-
+#: What depends on the order of templates, by call.
+BY_ORDER = offered("BY_ORDER")
 
 #: The same calls where equal scores have no order of their own.
-UNTIED = {
-    "reid": lambda s: be.reid(s, ties="pessimistic"),
-    "gom": lambda s: be.gom(s, budget=10, ties="pessimistic"),
-}
+UNTIED = offered("UNTIED")
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
@@ -179,11 +153,7 @@ def test_templates_in_another_order_have_the_same_results(call):
 
 
 #: The same calls of distances, where they name thresholds.
-TURNED = {
-    "at": lambda s: be.at(be.verification(s), -1.0),
-    "reid": lambda s: be.reid(s, thresholds=[-3.0, -1.0, 1.0], per_query=True),
-    "check_claim": lambda s: be.check_claim(s, -1.0, far=0.1),
-}
+TURNED = {"at": lambda s: be.at(be.verification(s), -1.0), **offered("TURNED")}
 
 
 def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
@@ -272,7 +242,7 @@ def test_plots_draw_an_llr_and_float32_as_they_draw_similarities(plot, monkeypat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "call", ["verification", "open_set", "closed_set", "summary", "evaluate", "reid", "gom", "zoo"]
+    "call", [*TASKS, *(call for call in ("summary", "reid", "gom", "zoo") if call in CALLS)]
 )
 def test_one_thread_counts_as_two(call):
     """More cells than one thread counts by itself."""

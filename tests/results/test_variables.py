@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 import xarray as xr
+from offers import offered
+from systems import square
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -15,76 +17,13 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.identification import RANKS
 from bioeval.results.dataset import build
 from bioeval.results.threshold_lookup import AT
-from bioeval.studies.attacks.vulnerability import VULNERABILITY
-from bioeval.studies.compare.compare import COMPARISON
-from bioeval.studies.epc.epc import EPC, EPSC
-from bioeval.studies.folds.repeat import REPEATED
-from bioeval.studies.folds.results import CROSS
-from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
-from bioeval.studies.groups.group_rates import GROUPS
-from bioeval.studies.lists.results import TOP_K
-from bioeval.studies.quality.error_discard import ERROR_DISCARD
-from bioeval.studies.reid.results import GOM, REID
-from bioeval.studies.thresholds.threshold_study import STUDY
-from bioeval.studies.time.over_time import AGEING, OVER_TIME
-from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
-from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
-from bioeval.studies.zoo.results import ZOO
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
 
 
-def attacked() -> be.Scores:
-    return be.simulate(8, 3, attacks="print=0.6,mask=0.9", random_state=3)
-
-
-def square() -> be.Scores:
-    return be.simulate(8, 4, random_state=3)
-
-
-def seen() -> be.Scores:
-    times = {"seen_at": np.arange(32), "enrolled_at": np.arange(32)}
-    return be.Scores(square().values, square().probe_labels, probe_meta=times)
-
-
-def folds(task: str) -> xr.Dataset:
-    return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
-
-
-def repeats(task: str) -> xr.Dataset:
-    return be.repeat(square(), be.partition.SubjectKFold(2), task=task, thresholds=[5.0, 9.0]
-                     if task != "closed_set" else None)  # fmt: skip
-
-
-def queries() -> be.Scores:
-    rng = np.random.default_rng(0)
-    return be.Scores(
-        rng.random((6, 9)), list("aabbxy"), list("aaabbbccc"),
-        probe_meta={"camera": [1, 2] * 3}, gallery_meta={"camera": [1, 2, 3] * 3},
-    )  # fmt: skip
-
-
-def listed() -> be.TopKScores:
-    return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
-
-
-def tracked() -> xr.Dataset:
-    boxes = np.array([[1, 1, 0, 0, 2, 2], [2, 1, 0, 0, 2, 2]], dtype=float)
-    return be.tracking(boxes, boxes)
-
-
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
-    "worst pairs": (lambda: be.worst_pairs(square(), 2), WORST_PAIRS),
     "verification": (
         lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
-        variables.VERIFICATION,
-    ),
-    "without a second pass": (
-        lambda: (
-            be.tally(square().select(probes=range(16)))
-            .merge(be.tally(square().select(probes=range(16, 32))))
-            .dataset("verification/single")
-        ),
         variables.VERIFICATION,
     ),
     "at a threshold": (
@@ -99,78 +38,9 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),
         variables.OPEN_SET,
     ),
-    "open set, expected": (
-        lambda: be.open_set(square(), gallery="single", thresholds=[5.0, 9.0]),
-        variables.OPEN_SET,
-    ),
-    "open set, drawn": (
-        lambda: be.open_set(square(), gallery="single", sampling=3, thresholds=[5.0, 9.0]),
-        variables.OPEN_SET,
-    ),
     "closed set": (lambda: be.closed_set(square(), interval="wilson"), variables.CLOSED_SET),
-    "closed set, expected": (
-        lambda: be.closed_set(square(), gallery="single"),
-        variables.CLOSED_SET,
-    ),
     "ranks": (lambda: be.ranks(square()), RANKS),
-    "gallery size": (
-        lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
-        GALLERY_SIZE,
-    ),
-    "over time": (
-        lambda: be.over_time(seen(), 2, interval="subject-bootstrap", replicates=100),
-        OVER_TIME,
-    ),
-    "ageing": (lambda: be.ageing(seen(), 2, replicates=100), AGEING),
-    "groups": (
-        lambda: be.by_group(
-            square(),
-            [x % 2 for x in square().probe_labels],
-            interval="subject-bootstrap",
-            replicates=100,
-        ),
-        GROUPS,
-    ),
-    "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), EPC),
-    "vulnerability": (lambda: be.vulnerability(attacked(), threshold="eer"), VULNERABILITY),
-    "expected performance and spoofability": (
-        lambda: be.epsc(attacked(), attacked(), omegas=[0.5]),
-        EPSC,
-    ),
-    "error against discard": (
-        lambda: be.error_discard(square(), range(32), threshold="eer"),
-        ERROR_DISCARD,
-    ),
-    "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
-    **{
-        f"folds, {task}": (lambda task=task: folds(task), CROSS)
-        for task in ("verification", "open_set", "closed_set")
-    },
-    **{
-        f"partitions, {task}": (lambda task=task: repeats(task), REPEATED)
-        for task in ("verification", "open_set", "closed_set")
-    },
-    "threshold study": (
-        lambda: be.study_threshold(square(), "eer", folds=2, repeats=1, replicates=100),
-        STUDY,
-    ),
-    "re-identification": (
-        lambda: be.reid(queries(), per_query=True, rank_k=3, interval="analytic"),
-        REID,
-    ),
-    "GOM": (
-        lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
-        GOM,
-    ),
-    "zoo": (lambda: be.zoo(square(), permutations=9), ZOO),
-    "top K": (
-        lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
-        TOP_K,
-    ),
-    "tracking": (
-        tracked,
-        {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS},
-    ),
+    **offered("VARIABLES"),
 }
 
 

@@ -1,0 +1,43 @@
+"""What the tests of the whole take of this study."""
+
+from typing import Any
+
+import numpy as np
+from systems import NAMES, attacked, spoofed
+
+import bioeval as be
+from bioeval.studies.attacks.vulnerability import VULNERABILITY
+
+OTHER_CALLS = {
+    "pad": "takes scores of presentations",
+    "morphing": "takes several systems",
+    "vulnerability": "takes scores with attacks",
+}
+
+
+def detected(i: int) -> Any:
+    rng = np.random.default_rng(i)
+    species = ["", "silicone mask with eye holes", "printed photograph", "replay on a tablet"]
+    attack = np.repeat(species, 40)
+    middle = np.repeat([3.0, 1.5, 1.0, 0.3], 40)
+    return be.pad(rng.normal(middle, 1 + 0.1 * i), attack, threshold="d_eer")
+
+
+def morphed() -> Any:
+    several = {
+        name: be.Scores(np.random.default_rng(i).random((8, 3)), np.repeat([1, 2], 4), [7, 8, 9])
+        for i, name in enumerate(NAMES[:3])
+    }
+    return be.morphing(several, [(1, 2)] * 3, threshold=0.6)
+
+
+PLOTS = {
+    **dict.fromkeys(
+        ("attack_det", "iapar", "attack_scores"), lambda i: be.vulnerability(spoofed(i))
+    ),
+    **dict.fromkeys(("pad_det", "apcer"), detected),
+    "attack_potential": lambda i: morphed(),
+}
+VARIABLES = {
+    "vulnerability": (lambda: be.vulnerability(attacked(), threshold="eer"), VULNERABILITY)
+}

@@ -1,0 +1,16 @@
+"""What the tests of the whole take of this study."""
+
+from typing import Any
+
+from systems import scores
+
+import bioeval as be
+
+OTHER_CALLS = {"calibration": "takes log-likelihood ratios alone"}
+
+
+def ratios(i: int) -> Any:
+    return be.calibration(be.Calibrator().fit_transform(scores(i)))
+
+
+PLOTS = dict.fromkeys(("reliability", "tippett", "empirical_cross_entropy", "bayes_error"), ratios)

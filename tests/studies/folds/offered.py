@@ -1,0 +1,41 @@
+"""What the tests of the whole take of this study."""
+
+import xarray as xr
+from systems import scores, square
+
+import bioeval as be
+from bioeval.studies.folds.repeat import REPEATED
+from bioeval.studies.folds.results import CROSS
+
+CALLS = {
+    "cross_evaluate": lambda s: be.cross_evaluate(s, be.partition.SubjectKFold(3)),
+    "repeat": lambda s: be.repeat(s, be.partition.Experiment(repeats=3, random_state=0)),
+}
+OTHER_CALLS = dict.fromkeys(("eer_scorer", "make_scorer"), "takes labels and predictions")
+
+
+def folds(task: str) -> xr.Dataset:
+    return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
+
+
+def repeats(task: str) -> xr.Dataset:
+    thresholds = [5.0, 9.0] if task != "closed_set" else None
+    return be.repeat(square(), be.partition.SubjectKFold(2), task=task, thresholds=thresholds)
+
+
+def parts() -> be.partition.ProbeGallerySplit:
+    return be.partition.ProbeGallerySplit(1, n_repeats=8, random_state=0)
+
+
+PLOTS = {
+    "repeated": lambda i: be.repeat(scores(i, 6), parts(), task="closed_set"),
+    **dict.fromkeys(
+        ("folds", "spread"),
+        lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5)),
+    ),
+}
+VARIABLES = {
+    f"{words}, {task}": (lambda task=task, make=make: make(task), table)
+    for words, make, table in (("folds", folds, CROSS), ("partitions", repeats, REPEATED))
+    for task in ("verification", "open_set", "closed_set")
+}

@@ -1,0 +1,41 @@
+"""What the tests of the whole take of this study."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import bioeval as be
+from bioeval.studies.tracking.tracking import (
+    TRACKING,
+    TRACKING_DIMENSIONS,
+    TRACKING_SPELLS,
+    TRACKING_TARGETS,
+)
+
+OTHER_CALLS = dict.fromkeys(("tracking", "check_tracks"), "takes boxes")
+
+
+def tracked(i: int, **options: Any) -> Any:
+    truth = [(f, k, 20 * k, 0, 10, 10) for f in range(1, 21) for k in (1, 2, 3)]
+    shift = np.random.default_rng(i).normal(0, 1 + 0.3 * i, len(truth))
+    found = [
+        (f, k + 10 * (f > 12 and k == 2), x + dx, y, w, h)
+        for (f, k, x, y, w, h), dx in zip(truth, shift, strict=True)
+        if (f + k) % 7
+    ]
+    return be.tracking(truth, found, **options)
+
+
+def two_boxes() -> xr.Dataset:
+    boxes = np.array([[1, 1, 0, 0, 2, 2], [2, 1, 0, 0, 2, 2]], dtype=float)
+    return be.tracking(boxes, boxes)
+
+
+PLOTS = {"timeline": lambda i: tracked(i, timeline=True), "hota": tracked}
+VARIABLES = {
+    "tracking": (
+        two_boxes,
+        {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS},
+    )
+}

@@ -1,0 +1,14 @@
+"""What the tests of the whole take of this study."""
+
+from systems import scores, square
+
+import bioeval as be
+from bioeval.studies.zoo.results import ZOO
+
+CALLS = {"zoo": lambda s: be.zoo(s, threshold=("far", 0.1))}
+# The halves of a person's templates.
+BY_ORDER = {
+    "zoo": tuple(f"{x}_{y}" for x in ("goat", "wolf", "lamb") for y in ("correlation", "p"))
+}
+PLOTS = dict.fromkeys(("zoo", "lorenz"), lambda i: be.zoo(scores(i), permutations=100))
+VARIABLES = {"zoo": (lambda: be.zoo(square(), permutations=9), ZOO)}
