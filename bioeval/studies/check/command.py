@@ -49,13 +49,16 @@ class Findings(MoreOutputs):
         from rich.text import Text
 
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
-        of = ""
+        said = f"Labels and metadata: {self._check.in_words()}"
         if named:
-            of = f" ({named})"
-        said = f"Labels and metadata: {self._check.in_words()}{of}; run bioeval check for details"
-        doubtful = [x for x in self._check.of("warning") if x.check == "labels"]
-        spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
-        return [Text(""), *spelled, Text(said, "bold red" if self._check.misleads else "dim")]
+            said += f" ({named})"
+        said += "; run bioeval check for details"
+        lines = [Text("")]
+        for x in self._check.of("warning"):
+            if x.check == "labels":
+                lines.append(Text(f"Labels: {x.message} ({x.where}); {x.remedy}"))
+        lines.append(Text(said, "bold red" if self._check.misleads else "dim"))
+        return lines
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the findings, but for an evaluation in folds."""
@@ -93,9 +96,11 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    others = [check(options, data) for check in hooks("data_checks")]
-    fitting = [x for x in others if x.fits]
-    other = fitting[0] if fitting else None
+    other = None
+    for check in hooks("data_checks"):
+        candidate = check(options, data)
+        if candidate.fits and other is None:
+            other = candidate
     with StudyCommand(data, options, reads=other is None) as run:
         from bioeval.views.tables import table_of
 
