@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -96,9 +97,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "expected bona fide presentations, too: their cells are empty or 'bona fide'"
             )
         bona_fide = without_attacks(scores, attack)
-        columns = None
-        if not are_pairs(scores):
-            columns = _kept_columns(scores, attack)
+        columns = _kept_columns(scores, attack)
         given, species = scores.select(probes=rows, gallery=columns), species[rows]
         bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
@@ -118,11 +117,10 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
                 "expected the attack instrument species of each"
             )
-        columns = None
-        if not are_pairs(scores):
-            columns = _kept_columns(scores, attack)
-        bona_fide = without_attacks(scores, attack)
-        given = attacks if columns is None else attacks.select(gallery=columns)
+        columns = _kept_columns(scores, attack)
+        bona_fide, given = without_attacks(scores, attack), attacks
+        if columns is not None:
+            given = attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
@@ -153,7 +151,9 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
         names = []
         for subject in real:
             name = str(subject).removeprefix("attack/")
-            names.append("spoof" if subject in people or name in ("", "attack") else name)
+            if subject in people or name in ("", "attack"):
+                name = "spoof"
+            names.append(name)
         spoofs.attack = np.array(names)
     if not genuine:
         return spoofs, ()
@@ -171,6 +171,8 @@ def _require_labels(scores: Scores) -> None:
 
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
+    if are_pairs(scores):
+        return None
     _, attacks = attacks_of(scores, attack)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
     if alone.any():
@@ -205,7 +207,7 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
             f"have {len(mine):,}; expected the same gallery"
         )
-    other = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
+    other = np.array(list(map(operator.ne, mine.tolist(), theirs.tolist())), dtype=bool)
     if other.any():
         j = int(np.argmax(other))
         raise DataError(
