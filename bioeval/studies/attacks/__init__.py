@@ -2,6 +2,12 @@
 
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
+_OVER_SPECIES = {
+    "iapar_of_species": ("threshold", "species"),
+    "far": ("threshold",),
+    "frr": ("threshold",),
+}
+
 STUDY = Study(
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
     commands=(
@@ -47,13 +53,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             "AttackDetDisplay",
             "plots",
             "be.vulnerability",
-            (
-                {
-                    "iapar_of_species": ("threshold", "species"),
-                    "far": ("threshold",),
-                    "frr": ("threshold",),
-                },
-            ),
+            (_OVER_SPECIES,),
             {"attack-det": {}},
             one_system=True,
         ),
@@ -62,13 +62,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             "IaparDisplay",
             "plots",
             "be.vulnerability",
-            (
-                {
-                    "iapar_of_species": ("threshold", "species"),
-                    "far": ("threshold",),
-                    "frr": ("threshold",),
-                },
-            ),
+            (_OVER_SPECIES,),
             {"iapar": {}},
             one_system=True,
         ),

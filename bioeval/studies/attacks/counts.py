@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -218,6 +218,13 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
     if not within.any():
         raise DataError(f"{name}: no species has a level of at most {most!r}")
     return within
+
+
+class GenuineAttempts(NamedTuple):
+    """The distances of genuine attempts, and the subject of each as text."""
+
+    distances: np.ndarray
+    subjects: list[str]
 
 
 @dataclass(frozen=True)

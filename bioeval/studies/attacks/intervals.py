@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -20,7 +19,7 @@ from bioeval.stats import (
     sample_of,
     weight_columns,
 )
-from bioeval.studies.attacks.counts import Presentations
+from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 
 # Thresholds whose replicates are computed at once, and of a curve about the most.
@@ -143,13 +142,6 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     seed = options.seed
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     return weight_columns(units, replace(options, seed=own)).astype(np.float64)
-
-
-class GenuineAttempts(NamedTuple):
-    """The distances of genuine attempts, and the subject of each as text."""
-
-    distances: np.ndarray
-    subjects: list[str]
 
 
 def relative_morph_limits(

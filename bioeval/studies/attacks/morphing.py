@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -48,7 +48,7 @@ from bioeval.scores import (
     require_subjects,
 )
 from bioeval.stats import IntervalOptions, QuadraticForms
-from bioeval.studies.attacks.counts import RateBootstrap
+from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -61,9 +61,6 @@ from bioeval.tallies import (
     require_values,
     to_user,
 )
-
-if TYPE_CHECKING:
-    from bioeval.studies.attacks.intervals import GenuineAttempts
 
 _FEW = 10  # contributors; fewer are warned of
 
@@ -473,8 +470,6 @@ def _rates(
 
 def _genuine(bona_fide: Scores) -> GenuineAttempts:
     """Return the genuine attempts of a system."""
-    from bioeval.studies.attacks.intervals import GenuineAttempts
-
     attempts = SubjectAttempts(VerificationJob(BlockReader(bona_fide)))
     nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
     distances, who = attempts.sweep(np.empty(0), nothing)

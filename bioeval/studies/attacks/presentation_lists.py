@@ -121,10 +121,7 @@ def _species(cells: Cells, score: int) -> list[str]:
                 f"nontarget, and spoof or attack{numeric}"
             )
         flags.append(flag is not False)
-    if attack is None:
-        names = _beside(columns, flags, {score, truth[0]})
-    else:
-        names = columns[attack]
+    names = _beside(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
     species = []
     for flag, name in zip(flags, names, strict=True):
         if flag and (attack is None or no_species(name)):

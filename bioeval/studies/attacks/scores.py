@@ -118,9 +118,8 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "expected the attack instrument species of each"
             )
         columns = _kept_columns(scores, attack)
-        bona_fide, given = without_attacks(scores, attack), attacks
-        if columns is not None:
-            given = attacks.select(gallery=columns)
+        bona_fide = without_attacks(scores, attack)
+        given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0

@@ -27,13 +27,7 @@ from bioeval.scores import (
     leaves_out_attacks,
     plain,
 )
-from bioeval.studies.check.counts import (
-    SHOWN,
-    DataScan,
-    perfect_distance,
-    scan,
-    sign_of_distance,
-)
+from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
 from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, is_or_are, listed
 from bioeval.studies.check.kernel import (
     FAILED,
@@ -109,10 +103,8 @@ def check_data(
     scores = compared(scores, card)
     read_scores = require_flag("read_scores", read_scores)
     convention = card.reid is not None or card.gom is not None
-    if far_targets is None and convention:
-        far_targets = ()
-    elif far_targets is None:
-        far_targets = card.report.far_targets
+    if far_targets is None:
+        far_targets = () if convention else card.report.far_targets
     labels = partial(
         label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
@@ -180,9 +172,7 @@ def _findings(
         yield from labels(symmetric=True)
         return
     scanned = scan(scores, progress)
-    symmetric = scores._streams
-    if len(scanned.lines):
-        symmetric = mirrored(scanned)
+    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
         symmetric=symmetric,
         impostors=int(scanned.counts[IMPOSTOR]),
@@ -380,9 +370,7 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: str) -> F
     if copies.near:
         said = f"{is_or_are(number)} within {copies.limit:.3g} of {_of_copy(scores)}"
     if copies.proven:
-        equal = "nearly equal"
-        if copies.exact:
-            equal = "equal"
+        equal = "equal" if copies.exact else "nearly equal"
         said += f", and their rows are {equal}: copies of one template"
     return Finding(
         "zero-distance",
@@ -438,7 +426,7 @@ def _with_equal_scores(
 def pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = sign_of_distance(scores.kind)
+    sign = sign_of(scores.kind)
     failed = np.flatnonzero(np.isnan(values))
     infinite = np.flatnonzero(np.isinf(values))
     yield failures(
@@ -496,9 +484,7 @@ def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
     names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
-    what = ""
-    if differ:
-        what = " of different templates"
+    what = " of different templates" * bool(differ)
     return genuine_copies(scores, len(places), _listed_pairs(places), what, fault=fault)
 
 
@@ -655,9 +641,8 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     lines = [*map("row {}".format, seen.rows), *map("column {}".format, seen.columns)]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
-        they_hold = f"{len(lines):,} rows or columns hold"
-        if len(lines) == 1:
-            they_hold = f"{lines[0]} holds"
+        several = f"{len(lines):,} rows or columns hold"
+        they_hold = several if len(lines) > 1 else f"{lines[0]} holds"
         return Finding(
             "sentinels",
             "error",
@@ -668,7 +653,7 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
-        sampled = sign_of_distance(scores.kind) * scattered
+        sampled = sign_of(scores.kind) * scattered
         impostor = np.ones(len(scattered), dtype=bool)
         for end in EndValue.among(sampled, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
@@ -736,7 +721,7 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    sign = sign_of_distance(scores.kind)
+    sign = sign_of(scores.kind)
     one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
     other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
     where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
@@ -772,7 +757,7 @@ def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]
     other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
     if not knows_people(scores):
         other = np.isfinite(sample)
-    impostor = sign_of_distance(scores.kind) * sample[other & np.isfinite(sample)]
+    impostor = sign_of(scores.kind) * sample[other & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
 
 

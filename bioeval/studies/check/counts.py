@@ -120,9 +120,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
     if not same or scores._streams:
         lines = lines[:0]
-    judged = 0
-    if knows_people(scores) and scores.kind != "order":
-        judged = m
+    judged = m if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
@@ -186,18 +184,14 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
         if len(state):
             scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
             scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
-    if not len(state):
-        seen = values
-    else:
+    seen = values
+    if len(state):
         seen = np.where(state == Mask.IGNORE, np.nan, values)
     raw = RawRows(seen, rows - low)
-    reader.watch.look(low, raw, np.arange(n), sign_of_distance(scores.kind))
+    reader.watch.look(low, raw, np.arange(n), sign_of(scores.kind))
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
-    if labelled:
-        kept = seen[mates]
-    else:
-        kept = seen[state == Mask.GENUINE]
+    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 
@@ -216,7 +210,7 @@ def perfect_distance(kind: str) -> float:
     return {"distance": 0.0, "similarity": -1.0}.get(kind, np.nan)
 
 
-def sign_of_distance(kind: str) -> float:
+def sign_of(kind: str) -> float:
     """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
     if larger_is_closer(kind):
         return -1.0

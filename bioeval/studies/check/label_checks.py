@@ -208,10 +208,7 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    if are_pairs(scores):
-        codes = scores._pair_codes
-    else:
-        codes = codes_of(scores)
+    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = codes.values[size > 0].tolist()
@@ -376,9 +373,7 @@ def _list(scores: Scores) -> Iterator[Finding]:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    subjects = 0
-    if are_pairs(scores) or knows_people(scores):
-        subjects = len(scores.subjects)
+    subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
     message = counted(impostors, "impostor pairs")
     if subjects:
@@ -390,10 +385,8 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
         elif not RULE_OF_30.supports(far, impostors, people):
             rough.append(far)
     remedy = "see bioeval sample-size"
-    rule = RULE_OF_30
-    if short:
-        rule = RULE_OF_3
     if short or rough:
+        rule = RULE_OF_3 if short else RULE_OF_30
         least = min(short or rough)
         wanted = rule.needed(least, impostors, people)
         remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"

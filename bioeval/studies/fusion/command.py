@@ -84,7 +84,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             "give --train or --protocol, not both: each selects the training data"
         )
     force = options.pop("force")
-    how = {key: options.pop(key) for key in ("method", "normalise")}
+    how = {"method": options.pop("method"), "normalise": options.pop("normalise")}
     weights = _weights(options.pop("weights"))
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)

@@ -393,12 +393,7 @@ def _identities(looks: Sequence[_Look]) -> Finding:
     if lost:
         also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped"
     if not strangers:
-        if lost > SOME * targets:
-            severity = "warning"
-        elif lost:
-            severity = "note"
-        else:
-            severity = "ok"
+        severity = _severity(False, lost > SOME * targets) if lost else "ok"
         message = f"every identity overlaps a target{also}"
         return Finding("identities", severity, message, lost)
     share = len(strangers) / number

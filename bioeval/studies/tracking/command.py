@@ -136,9 +136,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             "sequence": "sequences.csv",
             "spell": "segments.csv",
         }
-        drawn = None
-        if "spell" in dataset.dims:
-            drawn = functools.partial(_draw, dataset)
+        drawn = functools.partial(_draw, dataset) if "spell" in dataset.dims else None
         run.save(
             _document(dataset, truth, result),
             dataset,

@@ -167,13 +167,11 @@ def build(
     """Return rows of checked numbers."""
     n = len(line)
     sides = [numbers[name] for name in ("left", "top", "width", "height")]
-    if camera is None:
-        camera = np.full(n, "")
     return Rows(
         places=[place],
         place=np.zeros(n, dtype=np.int64),
         line=line.astype(np.int64),
-        camera=camera,
+        camera=np.full(n, "") if camera is None else camera,
         frame=numbers["frame"].astype(np.int64),
         identity=numbers["id"].astype(np.int64),
         box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
@@ -418,9 +416,7 @@ def read_pairs(
         )
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
-    notes = []
-    if extra:
-        notes.append(f"skipped (no ground truth): {_some(extra)}")
+    notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
     if "" not in truths:
         _check_names(frames, truths, parts)
     if "" not in truths and parts == "cameras":

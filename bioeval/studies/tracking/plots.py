@@ -63,6 +63,7 @@ class TimelineDisplay(Display):
         identity: np.ndarray,
         over: list[str],
     ):
+        """Take the segments of the targets, and find the switches."""
         self.targets, self.row, self.over = targets, row, over
         self.first, self.last, self.identity = first, last, identity
         self.turn, self.switches = _turns(row, identity, first)
@@ -76,9 +77,8 @@ class TimelineDisplay(Display):
             raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
-        sequences, over = [], []
-        if "sequence" in dataset:
-            sequences = dataset["sequence"].values.tolist()
+        sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
+        over = []
         if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
             over.append(f"sequence {sequence}")
@@ -86,9 +86,7 @@ class TimelineDisplay(Display):
         if camera := _one("camera", camera, cameras_of(dataset, sequence)):
             chosen &= dataset["spell_camera"].values == camera
             over.append(f"camera {camera}")
-        titles = []
-        if over:
-            titles.append(as_plot_text(", ".join(over)))
+        titles = [as_plot_text(", ".join(over))] if over else []
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first = dataset["first_frame"].values[chosen]
@@ -114,9 +112,7 @@ class TimelineDisplay(Display):
         if len(self.switches):
             x, y = self.switches.T
             ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=TEXT, linewidth=1.2, zorder=3)
-        begin = end = 1
-        if len(self.first):
-            begin, end = self.first.min(), self.last.max()
+        begin, end = (self.first.min(), self.last.max()) if len(self.first) else (1, 1)
         margin = 0.01 * (end - begin + 1)
         ax.set(xlim=(begin - 0.5 - margin, end + 0.5 + margin), ylim=(max(n, 1) - 0.4, -0.6))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))

@@ -74,7 +74,7 @@ def _table(pairs: xr.Dataset) -> Table:
             str(pair["column"]),
             Text(_template(pair, "probe")),
             Text(_template(pair, "gallery")),
-            Text("labels?" if pair["label_error"] else "", "bold yellow"),
+            Text("labels?" * bool(pair["label_error"]), "bold yellow"),
         )
     return table
 
@@ -94,4 +94,6 @@ def _template(pair: dict[str, Any], side: str) -> str:
     start = f"{side}_meta_"
     meta = [f"{k.removeprefix(start)} {v}" for k, v in pair.items() if k.startswith(start)]
     label = str(pair[f"{side}_label"])
-    return printable(f"{label} ({', '.join(meta)})" if meta else label)
+    if meta:
+        label += f" ({', '.join(meta)})"
+    return printable(label)
