@@ -240,9 +240,9 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
             raise click.UsageError("two systems have one name; name each with --name")
         from bioeval.studies.attacks.morphing import morphing
 
-        systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
+        systems = dict(zip(names, map(run.read, files, names), strict=True))
         run.reading = run.reading | {"meta": {}}
-        others = {x: run.read(file, x) for x, file in zip(names, bona_fide, strict=bool(bona_fide))}
+        others = dict(zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide)))
         scores: Any = systems
         own: Any = others or None
         over = ["system"]

@@ -172,7 +172,9 @@ def _findings(
         yield from labels(symmetric=True)
         return
     scanned = scan(scores, progress)
-    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
+    symmetric = scores._streams
+    if len(scanned.lines):
+        symmetric = mirrored(scanned)
     yield from labels(
         symmetric=symmetric,
         impostors=int(scanned.counts[IMPOSTOR]),
@@ -577,7 +579,10 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     copies = find_copies(scores, scanned, impostor)
     yield _failed(scores, scanned)
     if not scores._streams:
-        yield _sentinels(scores, scanned, impostor if copies.exact and not copies.proven else None)
+        scattered = None
+        if copies.exact and not copies.proven:
+            scattered = impostor
+        yield _sentinels(scores, scanned, scattered)
     yield duplicates_finding(scores, scanned, copies)
     ties = ties_finding(sample)
     if valued:
@@ -641,8 +646,9 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     lines = [*map("row {}".format, seen.rows), *map("column {}".format, seen.columns)]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
-        several = f"{len(lines):,} rows or columns hold"
-        they_hold = several if len(lines) > 1 else f"{lines[0]} holds"
+        they_hold = f"{len(lines):,} rows or columns hold"
+        if len(lines) == 1:
+            they_hold = f"{lines[0]} holds"
         return Finding(
             "sentinels",
             "error",

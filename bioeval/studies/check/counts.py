@@ -191,7 +191,10 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     reader.watch.look(low, raw, np.arange(n), sign_of(scores.kind))
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
-    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
+    if labelled:
+        kept = seen[mates]
+    else:
+        kept = seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 

@@ -248,7 +248,10 @@ class SubjectWork(InBlocks):
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
-            counts = merged(counts, chunk) if counts else chunk
+            if counts:
+                counts = merged(counts, chunk)
+            else:
+                counts = chunk
             reporter(progress)(last, self.scores.shape[0])
         return counts
 

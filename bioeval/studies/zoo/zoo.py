@@ -102,7 +102,10 @@ def halves_test(
     reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
     covariance = observed / subjects - float(a.mean() * b.mean())
-    correlation = covariance / spread if spread > 0 else math.nan
+    if spread > 0:
+        correlation = covariance / spread
+    else:
+        correlation = math.nan
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
 
 
