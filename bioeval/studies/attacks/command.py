@@ -244,14 +244,14 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
         run.reading = run.reading | {"meta": {}}
         others = dict(zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide)))
         scores: Any = systems
-        own: Any = others or None
+        genuine: Any = others or None
         over = ["system"]
         if len(names) == 1:
             scores = systems[names[0]]
-            own = others.get(names[0])
+            genuine = others.get(names[0])
             over = []
         run.name = ", ".join(names)
-        dataset = run.count(morphing, scores, bona_fide=own, **run.options)
+        dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
         curve = rows_over(dataset, *over, "threshold")
         document = {**attributes(dataset, files[0])}
         if over:

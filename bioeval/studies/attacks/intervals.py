@@ -140,8 +140,8 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     if units < 2:
         return np.ones((units, 1 + options.replicates))
     seed = options.seed
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    return weight_columns(units, replace(options, seed=own)).astype(np.float64)
+    sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    return weight_columns(units, replace(options, seed=sequence)).astype(np.float64)
 
 
 def relative_morph_limits(

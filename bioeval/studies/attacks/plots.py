@@ -67,13 +67,13 @@ def _species(system: System) -> list[System]:
     by_species = []
     for i, name in enumerate(ds["species"].values.tolist()):
         iapar = ds["iapar_of_species"].isel(species=i, drop=True)
-        own = ds.assign(
+        of_species = ds.assign(
             far=iapar,
             far_at_eer=iapar.isel(threshold=int(np.argmin(near)), drop=True),
             impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
         ).drop_vars("eer")
-        if int(own["impostor_attempts"]):
-            by_species.append(replace(system, name=name, dataset=own))
+        if int(of_species["impostor_attempts"]):
+            by_species.append(replace(system, name=name, dataset=of_species))
     return by_species
 
 
@@ -156,8 +156,8 @@ class SpeciesDisplay(CurvesDisplay):
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
-            one = replace(system, dataset=ds.isel(species=i, drop=True))
-            curve = curve_of(one, "threshold", cls._rate, name)
+            alone = replace(system, dataset=ds.isel(species=i, drop=True))
+            curve = curve_of(alone, "threshold", cls._rate, name)
             if curve.why_not:
                 curve = replace(curve, why_not=cls._lacking)
             yield replace(curve, system=system, hue=HUES["iapar_pooled"] + i)

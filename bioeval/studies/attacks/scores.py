@@ -206,11 +206,11 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
             f"have {len(mine):,}; expected the same gallery"
         )
-    other = np.array(list(map(operator.ne, mine.tolist(), theirs.tolist())), dtype=bool)
-    if other.any():
-        j = int(np.argmax(other))
+    differs = np.array(list(map(operator.ne, mine.tolist(), theirs.tolist())), dtype=bool)
+    if differs.any():
+        j = int(np.argmax(differs))
         raise DataError(
-            f"{counted(int(other.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
+            f"{counted(int(differs.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
             f"those of the scores, the first is column {j}: {plain(theirs[j])!r} instead of "
             f"{plain(mine[j])!r}; expected the same gallery"
         )

@@ -460,9 +460,9 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
         limit = math.nan
     copies = Copies(len(exact), [(i, 0) for i in near.tolist()], limit, [])
     where = _listed_pairs([*exact, *near])
-    own = np.flatnonzero(scores.genuine & (distances == copy))
-    if len(own) and not len(exact) and not len(near):
-        yield _genuine_copies(scores, own)
+    copied = np.flatnonzero(scores.genuine & (distances == copy))
+    if len(copied) and not len(exact) and not len(near):
+        yield _genuine_copies(scores, copied)
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
@@ -728,9 +728,9 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
     sign = sign_of(scores.kind)
-    one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
-    other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
-    where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
+    forth = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
+    back = f"{0.0 + sign * scanned.back[k, j]:.6g}"
+    where = f"row {scanned.lines[k]}, column {j}: {forth}, the other way round {back}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
         return Finding("symmetry", "note", f"{said}, by rounding alone", count=number, where=where)
@@ -760,10 +760,10 @@ def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]
     if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
+    foreign = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
     if not knows_people(scores):
-        other = np.isfinite(sample)
-    impostor = sign_of(scores.kind) * sample[other & np.isfinite(sample)]
+        foreign = np.isfinite(sample)
+    impostor = sign_of(scores.kind) * sample[foreign & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
 
 

@@ -96,17 +96,17 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    other = None
+    tracks = None
     for check in hooks("data_checks"):
         candidate = check(options, data)
-        if candidate.fits and other is None:
-            other = candidate
-    with StudyCommand(data, options, reads=other is None) as run:
+        if candidate.fits and tracks is None:
+            tracks = candidate
+    with StudyCommand(data, options, reads=tracks is None) as run:
         from bioeval.views.tables import table_of
 
-        if other is not None:
+        if tracks is not None:
             run.stages("looking")
-            checked = other.check()
+            checked = tracks.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
@@ -127,7 +127,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
             "misleads": checked.misleads,
             "findings": rows,
         }
-        if other is not None:
+        if tracks is not None:
             document["result"] = second
         run.save(document, None, table_of(checked, reword), csv={"findings.csv": rows})
     if checked.misleads:

@@ -204,8 +204,8 @@ def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.nda
     scores = reader.scores
     place, position = reader.own_cells(low, high)
     column = reader.gallery.columns[0, position]
-    other = scores.probe_ids[low + place] != scores.gallery_ids[column]
-    return place[other], column[other]
+    of_others = scores.probe_ids[low + place] != scores.gallery_ids[column]
+    return place[of_others], column[of_others]
 
 
 def perfect_distance(kind: str) -> float:

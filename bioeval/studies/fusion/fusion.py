@@ -352,9 +352,9 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
 def _require_same_attempts(a: Scores, b: Scores) -> None:
     """Raise unless two systems leave out the same comparisons, and treat failed ones alike."""
     for what in ("exclude", "nan"):
-        one, other = getattr(a, what), getattr(b, what)
-        if one != other:
-            raise DataError(f"{Argument(what)} is {one!r} and {other!r}; expected the same of both")
+        x, y = getattr(a, what), getattr(b, what)
+        if x != y:
+            raise DataError(f"{Argument(what)} is {x!r} and {y!r}; expected the same of both")
     if a.layout == "pairs":
         return
     if (a.mask is None) != (b.mask is None):

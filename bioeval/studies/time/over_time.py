@@ -788,9 +788,9 @@ def reid_over_time(
 
 def _means(mean: QueryMean, codes: np.ndarray, bins: int) -> np.ndarray:
     """Return the mean over the queries of each bin, NaN where there are none."""
-    of = codes[mean.query]
-    order = np.argsort(of, kind="stable")
-    starts = np.searchsorted(of[order], np.arange(bins + 1))
-    values = mean.values.reshape(len(of))[order]
+    bin_of = codes[mean.query]
+    order = np.argsort(bin_of, kind="stable")
+    starts = np.searchsorted(bin_of[order], np.arange(bins + 1))
+    values = mean.values.reshape(len(bin_of))[order]
     sums = [values[low:high].sum() for low, high in zip(starts, starts[1:], strict=False)]
     return ratio(np.array(sums), by_bin(codes[mean.counted], bins))

@@ -160,10 +160,10 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
-        one, lowest, named = ds.sel(rank=rank), 1.0, []
+        at_rank, lowest, named = ds.sel(rank=rank), 1.0, []
         across = np.repeat(self.edges, 2)[1:-1]
         for hue, name in ((2, "dir"), (3, "cms")):
-            values, band = one[name].values, _band(one, name)
+            values, band = at_rank[name].values, _band(at_rank, name)
             text = translate(name.upper()) + ", no threshold" * (name == "cms")
             self._steps(ax, values, hue, band, label=text, **style)
             named.append(Labelled(text, colour_of(hue), across, np.repeat(values, 2)))

@@ -174,13 +174,13 @@ class _Look:
         That is, in at least half of the frames of either.
         """
         codes, frames = self.result.code, self.result.frame
-        own = np.bincount(codes, minlength=len(self.scene.identity_ids))
-        apart = np.isin(np.arange(len(own)), identities)
+        lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
+        apart = np.isin(np.arange(len(lengths)), identities)
         said = []
         for target in targets:
             others = np.unique(self.truth.frame[self.truth.code == target])
-            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(own))
-            near = np.flatnonzero(apart & (shared >= MOST * (own + len(others) - shared)))
+            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(lengths))
+            near = np.flatnonzero(apart & (shared >= MOST * (lengths + len(others) - shared)))
             if len(near):
                 (one,) = self.of([self.scene.identity_ids[near[0]]])
                 whom = self.scene.target_ids[target]

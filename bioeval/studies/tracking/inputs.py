@@ -559,10 +559,10 @@ def _require_all(
     lacking = sorted(set(truths) - set(results))
     if lacking:
         place = str(given) if isinstance(given, str | os.PathLike) else "result"
-        one = {"sequences": "sequence", "cameras": "camera"}[parts]
+        singular = {"sequences": "sequence", "cameras": "camera"}[parts]
         raise DataError(
             f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
-            f"truth: {_some(lacking)}; expected a file <{one}>.txt for each"
+            f"truth: {_some(lacking)}; expected a file <{singular}>.txt for each"
             f"{nearest_name(lacking[0], results)}"
         )
 

@@ -148,11 +148,11 @@ def _check_twice(ordered: _Ordered, duplicates: str) -> list[str]:
         ]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]
-    of = ""
+    where = ""
     if rows.camera[row]:
-        of = f" of camera {rows.camera[row]}"
+        where = f" of camera {rows.camera[row]}"
     raise DataError(
-        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{of} "
+        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{where} "
         f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
         f"({len(again)} boxes too many)"
     )

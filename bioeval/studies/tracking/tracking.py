@@ -474,11 +474,11 @@ def _of_all(
         notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
     unknown = [scene.frames_from for scene in scenes].count("rows")
     if unknown:
-        of = ""
+        some = ""
         if unknown != len(scenes):
-            of = f" of {unknown} of {len(scenes)} sequences"
+            some = f" of {unknown} of {len(scenes)} sequences"
         notes.append(
-            f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
+            f"the number of frames{some} is not given: far and fp_per_frame are per frame with rows"
         )
     elif counts["frames"] > counts["frames_with_rows"]:
         empty = counts["frames"] - counts["frames_with_rows"]

@@ -111,7 +111,7 @@ class WorstPairsDisplay(Display):
         """Draw the pairs. See :func:`bioeval.plot.worst_pairs`."""
         if name is not None:
             require_text("name", name)
-        own = not isinstance(ax, Axes)
+        new_figure = not isinstance(ax, Axes)
         aspect = self._aspect()
         longest = 1
         for rows in self.pairs.values():
@@ -122,7 +122,7 @@ class WorstPairsDisplay(Display):
         side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
-        if not own:
+        if not new_figure:
             wide, room = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
             side = max(min(side, (room - words) / (lines * aspect)), 12.0)
@@ -251,16 +251,16 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
             break
         if key in shown:
             continue
-        one = of_row.isel(pair=i)
+        pair = of_row.isel(pair=i)
         pictures: Any = (None, None)
         if column:
             pictures = images.find(names[0][i]), images.find(names[1][i])
         shown[key] = ShownPair(
-            probe=str(one["probe_label"].item()),
-            gallery=str(one["gallery_label"].item()),
-            score=float(one["score"]),
+            probe=str(pair["probe_label"].item()),
+            gallery=str(pair["gallery_label"].item()),
+            score=float(pair["score"]),
             pictures=pictures,
-            doubtful=bool(one["label_error"]),
+            doubtful=bool(pair["label_error"]),
         )
     return list(shown.values())
 

@@ -81,11 +81,11 @@ def _table(pairs: xr.Dataset) -> Table:
 
 def _suspects(pairs: xr.Dataset) -> Table:
     table = _listing(("row",), ("label", "nearest label"))
-    for one in _rows(pairs, "suspect"):
-        label = str(one["suspect_labels"])
-        nearest = str(one["nearest_labels"])
-        own = _template({**one, "suspect_label": label}, "suspect")
-        table.add_row(str(one["suspect_templates"]), Text(own), Text(printable(nearest)))
+    for suspect in _rows(pairs, "suspect"):
+        label = str(suspect["suspect_labels"])
+        nearest = str(suspect["nearest_labels"])
+        template = _template({**suspect, "suspect_label": label}, "suspect")
+        table.add_row(str(suspect["suspect_templates"]), Text(template), Text(printable(nearest)))
     return table
 
 

@@ -90,7 +90,7 @@ class ZooDisplay(Display):
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
         size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
-            of = there & (self.animals == animal)
+            members = there & (self.animals == animal)
             colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
             given = {
                 "s": size,
@@ -99,7 +99,7 @@ class ZooDisplay(Display):
                 "linewidth": 0,
                 **style,
             }
-            ax.scatter(self.genuine[of], self.impostor[of], **given)
+            ax.scatter(self.genuine[members], self.impostor[members], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)

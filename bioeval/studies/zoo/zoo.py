@@ -330,11 +330,11 @@ def blocks(found: Found) -> Iterator[Block]:
     for name, label in _ERRORS.items():
         kind, role, numbers = name[:2], name[2:], ds[name].values
         total = int(numbers.sum())
-        of = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
+        made = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
         most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
         half = counted(1 + int(most), "subjects") if total else "-"
         gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
-        rate = percent(total / of if of else math.nan, "fine")
+        rate = percent(total / made if made else math.nan, "fine")
         errors.append([label, f"{total:,}", rate, gini, half])
         order = np.argsort(-numbers, kind="stable")[:_WORST]
         for i in order[numbers[order] > 0].tolist():
