@@ -400,7 +400,7 @@ def with_attack_intervals(
     trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
-        "iapar_of_species": np.array(list(map(sample_of, targets))),
+        "iapar_of_species": np.array([sample_of(number) for number in targets]),
         "iapar_max": sample_of(min(targets, default=0)),
         "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
     }

@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.base import Argument, DataError, counted, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, Scores, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies import EqualError, ErrorCurve, per_cent, rate_in, to_user
+from bioeval.tallies import EqualError, ErrorCurve, linear_grid, per_cent, rate_in, to_user
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
@@ -204,9 +204,9 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
     name = Argument("potential")
     try:
         levels, most = potential
-        missing = [x for x in species if x not in levels]
-        if missing:
-            raise DataError(f"{name} has no level of the species {missing[0]!r}")
+        for x in species:
+            if x not in levels:
+                raise DataError(f"{name} has no level of the species {x!r}")
         within = np.array([bool(levels[x] <= most) for x in species])
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -255,7 +255,7 @@ class AttackAttempts:
     @property
     def number(self) -> np.ndarray:
         """Attempts of each species."""
-        return np.array(list(map(len, self.accepted)), dtype=np.int64) + self.missed
+        return np.array([len(x) for x in self.accepted], dtype=np.int64) + self.missed
 
     @property
     def pooled(self) -> np.ndarray:
@@ -285,6 +285,13 @@ class AttackAttempts:
             "iapar_pooled": pooled,
             "riapar": largest + frr,
         }
+
+
+def spaced_thresholds(distances: np.ndarray, kind: str, number: int | None) -> np.ndarray:
+    """Return evenly spaced thresholds over the finite scores; without a number as by default."""
+    finite = to_user(distances[np.isfinite(distances)], kind)
+    low, high = finite.min(initial=math.inf), finite.max(initial=-math.inf)
+    return linear_grid(float(low), float(high), number)
 
 
 def _at_most(groups: Sequence[np.ndarray], at: np.ndarray) -> np.ndarray:
@@ -370,10 +377,10 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
     source = attacks.probe_meta["source"]
-    made_from = np.array(list(map(_name, source.tolist())), dtype=object)
+    made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
     made_from[missing_values(source)] = ""
     given = attacks.gallery_meta.get("template", attacks.gallery_ids)
-    names = np.array(list(map(_name, given.tolist())), dtype=object)
+    names = np.array([_name(x) for x in given.tolist()], dtype=object)
     return (made_from[row] == names[column]) & (made_from[row] != "")
 
 

@@ -48,7 +48,7 @@ from bioeval.scores import (
     require_subjects,
 )
 from bioeval.stats import IntervalOptions, QuadraticForms
-from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap
+from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap, spaced_thresholds
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -57,7 +57,6 @@ from bioeval.tallies import (
     VerificationJob,
     check_targets,
     check_thresholds,
-    linear_grid,
     require_values,
     to_user,
 )
@@ -334,7 +333,7 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
 
 def _read(scores: Scores, people: list[list[str]], progress: Progress | None) -> _Morphs:
     """Return the distances of the attempts against each morph."""
-    labels = np.array(list(map(str, scores.probe_labels.tolist())), dtype=object)
+    labels = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
     rows = {who: np.flatnonzero(labels == who) for who in set().union(*people)}
     names = scores.probe_meta.get("template", np.arange(len(labels))).tolist()
     place = {str(x): i for i, x in enumerate(names)}
@@ -372,9 +371,7 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
 def _grid(systems: Sequence[_Morphs], number: int | None) -> np.ndarray:
     """Return evenly spaced thresholds over the attempts of all systems."""
     every = np.concatenate([np.concatenate(system.every) for system in systems])
-    finite = to_user(every[np.isfinite(every)], systems[0].scores.kind)
-    low, high = finite.min(initial=math.inf), finite.max(initial=-math.inf)
-    return np.unique(linear_grid(float(low), float(high), number))
+    return spaced_thresholds(every, systems[0].scores.kind, number)
 
 
 def _used(
@@ -551,7 +548,8 @@ def blocks(found: Found) -> Iterator[Block]:
         if "threshold_used" in ds:
             at = float(one["threshold_used"])
             used = f"threshold used, {ds.attrs['chosen_on']}"
-            rows.append([label, used, at, rate_with_limits(one, "mmpmr_at_threshold"), ""])
+            mmpmr = rate_with_limits(one, "mmpmr_at_threshold")
+            rows.append([label, used, at, mmpmr, *[""] * bool(targets)])
             label = ""
         for i, target in enumerate(targets):
             at = float(one["threshold_at_far"][i])
@@ -561,8 +559,7 @@ def blocks(found: Found) -> Iterator[Block]:
             label = ""
     if rows:
         heads = ["system", "chosen by", "threshold", "MMPMR", *["RMMR"] * bool(targets)]
-        rows = thresholds_in_one_precision(rows, 2)
-        yield Table(heads, [x[: len(heads)] for x in rows], said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 2), said="")
         if "rmmr_at_far" in ds:
             yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
     else:

@@ -48,10 +48,11 @@ from bioeval.studies.attacks.counts import (
     Presentations,
     RateBootstrap,
     presentations_of,
+    spaced_thresholds,
 )
 from bioeval.studies.attacks.scores import BONA_FIDE
 from bioeval.studies.attacks.words import in_order_of_scores, thresholds_in_one_precision
-from bioeval.tallies import check_thresholds, linear_grid, per_cent, to_internal, to_user
+from bioeval.tallies import check_thresholds, per_cent, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -344,10 +345,7 @@ def _grid(
     """Return the thresholds of the curves: as given, or evenly spaced with the operating points."""
     if isinstance(given, np.ndarray):
         return given
-    every = to_user(data.distances, kind)
-    finite = every[np.isfinite(every)]
-    low, high = finite.min(initial=math.inf), finite.max(initial=-math.inf)
-    grid = linear_grid(float(low), float(high), given)
+    grid = spaced_thresholds(data.distances, kind, given)
     if given is None:
         more = to_user(np.array(points, dtype=np.float64), kind)
         grid = np.concatenate([grid, more[np.isfinite(more)]])
@@ -398,9 +396,10 @@ for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
         NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
     )
 _CHOSEN = ("apcer_target", "d_eer_threshold")
-for _rate in [x for x in NAMES if x.startswith(("apcer", "bpcer", "d_eer")) and x not in _CHOSEN]:
-    for _side, _word in (("low", "lower"), ("high", "upper")):
-        NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
+for _rate in list(NAMES):
+    if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _CHOSEN:
+        for _side, _word in (("low", "lower"), ("high", "upper")):
+            NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
 def blocks(found: Found) -> Iterator[Block]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -206,7 +205,7 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
             f"have {len(mine):,}; expected the same gallery"
         )
-    differs = np.array(list(map(operator.ne, mine.tolist(), theirs.tolist())), dtype=bool)
+    differs = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
     if differs.any():
         j = int(np.argmax(differs))
         raise DataError(

@@ -285,7 +285,7 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     if mixed and knows_people(scores):
         side, places = mixed[0]
         labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
-        whose = " and ".join(dict.fromkeys(map(repr, map(plain, labels))))
+        whose = " and ".join(dict.fromkeys(repr(plain(label)) for label in labels))
         return Finding(
             "duplicates",
             "error",
@@ -602,7 +602,7 @@ def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
     number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
     lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
-    places = list(map("all of row {}".format, np.flatnonzero(lost)[:SHOWN]))
+    places = [f"all of row {i}" for i in np.flatnonzero(lost)[:SHOWN]]
     places.append(_listed_cells(scanned.cells(FAILED)))
     infinite = int(scanned.counts[FARTHEST]) + nearest
     return failures(scores, number, listed(places), infinite, nearest)
@@ -643,7 +643,7 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     known to be of one.
     """
     seen = scanned.reader.watch.found()
-    lines = [*map("row {}".format, seen.rows), *map("column {}".format, seen.columns)]
+    lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
         they_hold = f"{len(lines):,} rows or columns hold"

@@ -140,7 +140,7 @@ def _samples(scores: Scores) -> Finding:
             "note",
             f"{message}; {counted(single, 'subjects')} with one template",
             count=single,
-            where=listed(map(repr, map(plain, names[sizes == 1]))),
+            where=listed(repr(plain(x)) for x in names[sizes == 1]),
             remedy="they make impostor comparisons alone, and are left out of closed-set "
             "identification",
         )

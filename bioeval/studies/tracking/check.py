@@ -461,7 +461,7 @@ def _duplicates(looks: Sequence[_Look]) -> Finding:
         again += len(twice)
         first = twice[:3]
         ids, numbers = look.scene.identity_ids[code[first]], look.scene.number[frame[first]]
-        places += look.of(list(map("id {} in frame {}".format, ids, numbers)))
+        places += look.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")
     return Finding(

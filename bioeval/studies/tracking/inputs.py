@@ -210,7 +210,7 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
         raise DataError(f"{what}: row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
     camera = None
     if "camera" in read:
-        camera = np.array(list(map("{:g}".format, table[:, read["camera"]])), dtype=str)
+        camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
     return build(numbers, camera, line, what, "row")
 
 
