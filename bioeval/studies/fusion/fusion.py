@@ -357,14 +357,15 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
             raise DataError(f"{Argument(what)} is {x!r} and {y!r}; expected the same of both")
     if a.layout == "pairs":
         return
-    if (a.mask is None) != (b.mask is None):
+    mask, other = a.mask, b.mask
+    if (mask is None) != (other is None):
         raise DataError("one has a mask and the other has none; expected the same of both")
-    if a.mask is not None and not np.array_equal(a.mask, b.mask):
-        row, column = np.argwhere(a.mask != b.mask)[0].tolist()
+    if mask is not None and other is not None and not np.array_equal(mask, other):
+        row, column = np.argwhere(mask != other)[0].tolist()
         raise DataError(f"the masks differ, first at row {row}, column {column}")
 
 
-def _require_one_kind(kinds: dict[str, str]) -> None:
+def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
         raise DataError(

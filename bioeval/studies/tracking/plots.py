@@ -105,7 +105,7 @@ class TimelineDisplay(Display):
             left, right = self.first[shown] - 0.5, self.last[shown] + 0.5
             low, high = self.row[shown] - thick, self.row[shown] + thick
             x, y = np.stack([left, right, right, left]), np.stack([low, low, high, high])
-            corners = np.stack([x.T, y.T], axis=2)
+            corners = list(np.stack([x.T, y.T], axis=2))
             bars = PolyCollection(corners, linewidth=0, **{"facecolor": colour, **style})
             self.bars_.append(bars)
             ax.add_collection(bars)

@@ -94,6 +94,7 @@ def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     if probe is not None:
         sessions = Codes(probe, probe, "session").probe
         return sessions, scores.gallery_ids + sessions.max(initial=-1) + 1
+    assert gallery is not None
     sessions = Codes(gallery, gallery, "session").probe
     return scores.probe_ids + sessions.max(initial=-1) + 1, sessions
 
