@@ -65,7 +65,7 @@ ERROR_DISCARD: dict[str, Name] = {
 }
 
 
-class Sides(NamedTuple):
+class ProbesAndGallery(NamedTuple):
     """An array of the probes, and one of the gallery templates."""
 
     probes: np.ndarray
@@ -78,7 +78,7 @@ COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 def count_by_quality(
     reader: BlockReader,
-    places: Sides,
+    places: ProbesAndGallery,
     cuts: np.ndarray,
     threshold: float,
     fusion: str | None = None,
@@ -91,7 +91,7 @@ def count_by_quality(
     Parameters
     ----------
     reader : BlockReader
-    places : Sides, int64 arrays, shape (m,) and (n,)
+    places : ProbesAndGallery, int64 arrays, shape (m,) and (n,)
         The place of each probe and gallery template among all samples, the lowest quality first.
     cuts : int64 array, shape (steps,)
         Numbers of samples that are discarded, not falling.
@@ -313,7 +313,7 @@ def error_discard(
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
     probe, gallery = template_columns(scores, quality, "quality")
-    samples, places = _places(scores, Sides(_numbers(probe), _numbers(gallery)))
+    samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     fused = None
@@ -360,7 +360,7 @@ def _number(place: int, value: Any) -> float:
     return number
 
 
-def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
+def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGallery]:
     """Return the number of samples, and the place of each probe and template among all.
 
     The lowest quality is first, equal ones are in order; a template on both sides is one sample.
@@ -381,7 +381,7 @@ def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
     place = np.empty(len(order), dtype=np.int64)
     place[sample[order]] = np.arange(len(order))
     m = scores.shape[0]
-    return len(order), Sides(place[sample[:m]], place[sample[m:]])
+    return len(order), ProbesAndGallery(place[sample[:m]], place[sample[m:]])
 
 
 # Proportions that are shown of a longer curve.

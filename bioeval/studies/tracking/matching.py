@@ -77,7 +77,7 @@ class Scene:
         return f"{self.name}: " * bool(self.name)
 
 
-class _Ordered(NamedTuple):
+class _OrderedRows(NamedTuple):
     """Rows, a number of the frame of each over all cameras, and the order of frames and ids."""
 
     rows: Rows
@@ -85,7 +85,7 @@ class _Ordered(NamedTuple):
     order: np.ndarray
 
     @classmethod
-    def of(cls, rows: Rows, place: dict[str, int], stride: int) -> _Ordered:
+    def of(cls, rows: Rows, place: dict[str, int], stride: int) -> _OrderedRows:
         """Order rows; `place` is that of each camera, whose frames are fewer than `stride`."""
         code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
         key = code * stride + rows.frame
@@ -106,8 +106,8 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     lengths = frames_of(pair, cameras)
     place = {name: i for i, name in enumerate(cameras)}
     stride = 1 + int(max(truth.frame.max(initial=0), result.frame.max(initial=0)))
-    of_truth = _Ordered.of(truth, place, stride)
-    of_result = _Ordered.of(result, place, stride)
+    of_truth = _OrderedRows.of(truth, place, stride)
+    of_result = _OrderedRows.of(result, place, stride)
     notes = _check_twice(of_truth, "raise") + _check_twice(of_result, duplicates)
     units = np.union1d(of_truth.key, of_result.key)
     counted, distractor = _roles(truth, ignored)
@@ -134,7 +134,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     )
 
 
-def _check_twice(ordered: _Ordered, duplicates: str) -> list[str]:
+def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[str]:
     """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
     rows, order = ordered.rows, ordered.order
     key, identity = ordered.key[order], rows.identity[order]
