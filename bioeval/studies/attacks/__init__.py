@@ -2,6 +2,12 @@
 
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 
+_OVER_SPECIES = {
+    "iapar_of_species": ("threshold", "species"),
+    "far": ("threshold",),
+    "frr": ("threshold",),
+}
+
 STUDY = Study(
     scalars="scalars.ATTACK_RATES",
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
@@ -48,13 +54,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             "AttackDetDisplay",
             "plots",
             "be.vulnerability",
-            (
-                {
-                    "iapar_of_species": ("threshold", "species"),
-                    "far": ("threshold",),
-                    "frr": ("threshold",),
-                },
-            ),
+            (_OVER_SPECIES,),
             {"attack-det": {}},
             one_system=True,
         ),
@@ -63,13 +63,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             "IaparDisplay",
             "plots",
             "be.vulnerability",
-            (
-                {
-                    "iapar_of_species": ("threshold", "species"),
-                    "far": ("threshold",),
-                    "frr": ("threshold",),
-                },
-            ),
+            (_OVER_SPECIES,),
             {"iapar": {}},
             one_system=True,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -16,7 +16,6 @@ from bioeval.base import (
     Bootstrap,
     Name,
     ProtocolError,
-    larger_is_closer,
     require_memory,
     seed_sequence,
 )
@@ -63,6 +62,7 @@ from bioeval.tallies import (
     VerificationTally,
     run_jobs,
     take_second_passes,
+    to_user,
 )
 
 
@@ -222,8 +222,10 @@ class ClassCounts:
         rates |= self.attacks.rates(flat, frr)
         variables: Variables = {}
         for name in names:
-            values = rates[name] if defined else np.full_like(rates[name], np.nan)
-            variables[f"{name}_at_{point}"] = dims, values.reshape(thresholds.shape)
+            values = rates[name].reshape(thresholds.shape)
+            if not defined:
+                values = np.full_like(values, np.nan)
+            variables[f"{name}_at_{point}"] = dims, values
         return variables
 
     @property
@@ -292,10 +294,10 @@ def find_points(
         while True:
             second_pass = finder.next_second_pass()
             of_all = finder_of_all.next_second_pass()
-            if second_pass is None and of_all is None:
+            passes = [(bona_fide.job, x) for x in (second_pass, of_all) if x is not None]
+            if not passes:
                 break
-            passes = [x for x in (second_pass, of_all) if x is not None]
-            take_second_passes([(bona_fide.job, x) for x in passes])
+            take_second_passes(passes)
             if of_all is not None:
                 of_all.add(*line)
         points = finder.points()
@@ -335,7 +337,13 @@ def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> 
 #: Metadata columns of attack rows that are resampled beside their targets.
 ALSO_RESAMPLED = ("instrument", "attacker")
 
-_RATES = ("far", "frr", "iapar_max", "iapar_pooled", "riapar")
+# The thresholds of a result, by the end of the names of the rates there.
+_THRESHOLDS = {
+    "": "threshold",
+    "_at_eer": "eer_threshold",
+    "_at_far": "threshold_at_far",
+    "_at_threshold": "threshold_used",
+}
 
 
 def with_attack_intervals(
@@ -361,10 +369,12 @@ def with_attack_intervals(
             f"of {', '.join(get_args(Bootstrap))}"
         )
     people = SubjectAttempts(bona_fide.job)
-    sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
-    points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
-    wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])
-    at = np.unique(wanted[np.isfinite(wanted)]) + 0.0
+    wanted = {}
+    for point, name in _THRESHOLDS.items():
+        if name in dataset:
+            wanted[point] = to_user(dataset[name].values, parts.bona_fide.kind)
+    at = np.unique(np.concatenate(list(map(np.ravel, wanted.values()))))
+    at = at[np.isfinite(at)]
     weights = weight_columns(people.people, options)
     require_memory(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
@@ -396,14 +406,11 @@ def with_attack_intervals(
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for point, name in zip(("", "_at_eer", "_at_far", "_at_threshold"), points, strict=True):
-        if name not in dataset:
-            continue
-        where = sign * dataset[name].values
+    for point, where in wanted.items():
         place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
         known = np.isfinite(where)
-        for rate_name, (low, high) in limits.items():
-            variable = f"{rate_name}{point}"
+        for name, (low, high) in limits.items():
+            variable = f"{name}{point}"
             if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
                 continue
             there = known.reshape(known.shape + (1,) * (low.ndim - 1))
@@ -445,17 +452,15 @@ def _accepted(
     """Return weighted attempts accepted at thresholds, and all: (t + 1, species, columns)."""
     from scipy import sparse
 
-    number = {plain(name): i for i, name in enumerate(people.names)}
     labels = parts.attacks.probe_labels.tolist()
-    target = np.array([number[label] for label in labels], dtype=np.int64)[attacks.rows]
-    columns = [target]
+    columns = [_places_among(map(plain, people.names), labels)[attacks.rows]]
     factors = [weights.astype(np.float64)]
     for key, name in enumerate(ALSO_RESAMPLED, 1):
         if name not in parts.attacks.probe_meta:
             continue
-        values = [plain(x) for x in parts.attacks.probe_meta[name].tolist()]
-        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
-        columns.append(np.array([known[x] for x in values], dtype=np.int64)[attacks.rows])
+        values = list(map(plain, parts.attacks.probe_meta[name].tolist()))
+        known = dict.fromkeys(values)
+        columns.append(_places_among(known, values)[attacks.rows])
         seed = np.random.SeedSequence(
             options.seed.entropy, spawn_key=(*options.seed.spawn_key, key)
         )
@@ -474,6 +479,11 @@ def _accepted(
     ones = np.ones(len(place))
     counts = sparse.coo_matrix((ones, (place, unit.reshape(-1))), shape=shape).tocsr()
     return np.cumsum((counts @ weight).reshape(len(at) + 1, species, -1), axis=0)
+
+
+def _places_among(distinct: Iterable[Any], values: list[Any]) -> np.ndarray:
+    place_of = {value: place for place, value in enumerate(distinct)}
+    return np.array([place_of[value] for value in values], dtype=np.int64)
 
 
 def _limits(

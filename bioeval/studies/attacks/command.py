@@ -159,23 +159,25 @@ def pad_command(
         from bioeval.studies.attacks.presentation_lists import read_presentations
 
         listed = read_presentations(data, scores_key)
-        other = None
+        kinds, dev_set = {kind, listed.kind}, None
         if dev is not None:
             other = read_presentations(dev, scores_key)
-        declared = {x.kind for x in (listed, other) if x is not None and x.kind}
-        if len(declared | ({kind} if kind else set())) > 1:
+            dev_set = other.values, other.attack
+            kinds.add(other.kind)
+        kinds -= {None, ""}
+        if len(kinds) > 1:
             raise DataError(
-                f"{data}: scores are declared {' and '.join(sorted(declared | {str(kind)}))}; "
+                f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
                 "expected one kind"
             )
-        kind = kind or next(iter(declared), "similarity")
+        kind = next(iter(kinds), "similarity")
         run.name = name or Path(data).stem
         run.stages("counting")
         dataset = pad(
             listed.values,
             listed.attack,
             kind=kind,
-            dev=None if other is None else (other.values, other.attack),
+            dev=dev_set,
             potential=levels,
             subjects=listed.subjects,
             instrument=listed.instruments,
@@ -238,17 +240,18 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
             raise click.UsageError("two systems have one name; name each with --name")
         from bioeval.studies.attacks.morphing import morphing
 
-        systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
+        systems = dict(zip(names, map(run.read, files, names), strict=True))
         run.reading = run.reading | {"meta": {}}
-        others = {x: run.read(file, x) for x, file in zip(names, bona_fide, strict=bool(bona_fide))}
+        others = dict(zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide)))
         scores: Any = systems
-        own: Any = others or None
+        genuine: Any = others or None
+        over = ["system"]
         if len(names) == 1:
             scores = systems[names[0]]
-            own = others.get(names[0])
+            genuine = others.get(names[0])
+            over = []
         run.name = ", ".join(names)
-        dataset = run.count(morphing, scores, bona_fide=own, **run.options)
-        over = ("system",) if len(names) > 1 else ()
+        dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
         curve = rows_over(dataset, *over, "threshold")
         document = {**attributes(dataset, files[0])}
         if over:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, counted, larger_is_closer, require_numbers
+from bioeval.base import Argument, DataError, counted, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, Scores, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies import EqualError, ErrorCurve, per_cent, rate_in
+from bioeval.tallies import EqualError, ErrorCurve, linear_grid, per_cent, rate_in, to_user
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
@@ -40,26 +40,25 @@ class Presentations:
             members &= ~np.isnan(self.distances)
         return int(members.sum())
 
+    @property
+    def classes(self) -> list[int]:
+        """The codes of the species, then that of bona fide presentations."""
+        return [*range(len(self.species)), BONA_FIDE]
+
     @cached_property
     def number(self) -> list[int]:
-        """The denominators of the species, then that of bona fide presentations."""
-        return [self.of(i) for i in (*range(len(self.species)), -1)]
+        """The denominators of the classes."""
+        return list(map(self.of, self.classes))
 
     @cached_property
     def answered(self) -> list[np.ndarray]:
-        """The increasing distances of each species, then those of bona fide presentations."""
+        """The increasing distances of each class."""
         known = ~np.isnan(self.distances)
-        classes = (*range(len(self.species)), -1)
-        return [np.sort(self.distances[known & (self.codes == i)]) for i in classes]
-
-    def accepted(self, at: np.ndarray) -> np.ndarray:
-        """Return how many of each class are classified bona fide; NaN rejects all."""
-        numbers = np.stack([np.searchsorted(x, at, side="right") for x in self.answered])
-        return np.where(np.isnan(at), 0, numbers)
+        return [np.sort(self.distances[known & (self.codes == i)]) for i in self.classes]
 
     def rates(self, at: np.ndarray) -> dict[str, np.ndarray]:
         """Return APCER of each species, its maximum, the pooled one, and BPCER at distances."""
-        return self.rates_of(self.accepted(at), np.array(self.number)[:, None])
+        return self.rates_of(_at_most(self.answered, at), np.array(self.number)[:, None])
 
     def rates_of(self, accepted: np.ndarray, number: np.ndarray) -> dict[str, np.ndarray]:
         """Return rates from those classified bona fide and presentations, shape (classes, ...)."""
@@ -67,12 +66,9 @@ class Presentations:
             rates = accepted / number
             pooled = accepted[:-1].sum(axis=0) / number[:-1].sum(axis=0)
             bpcer = (number[-1] - accepted[-1]) / number[-1]
-        largest = np.full(rates.shape[1:], np.nan)
-        for one in rates[:-1][self.counted]:
-            largest = np.fmax(largest, one)
         return {
             "apcer_of_species": rates[:-1].swapaxes(0, 1),
-            "apcer": largest,
+            "apcer": np.fmax.reduce(rates[:-1][self.counted], axis=0, initial=np.nan),
             "apcer_pooled": pooled,
             "bpcer": bpcer,
         }
@@ -81,9 +77,10 @@ class Presentations:
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
         every = np.unique(np.concatenate(self.answered))
-        lowest_accepts = len(every) and every[0] == -math.inf
-        none = math.nan if lowest_accepts else -math.inf
-        at = np.concatenate([[none], every])
+        reject_all = -math.inf
+        if len(every) and every[0] == reject_all:
+            reject_all = math.nan
+        at = np.concatenate([[reject_all], every])
         rates = self.rates(at)
         return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
 
@@ -131,9 +128,10 @@ class DetectionRule:
         name: Any = threshold
         value: Any = None
         if isinstance(threshold, str):
-            name, equals, rest = threshold.partition("=")
-            name, value = name.strip().casefold(), rest if equals else None
+            name, equals, value = threshold.partition("=")
+            name = name.strip().casefold()
             if not equals:
+                value = None
                 with contextlib.suppress(ValueError):
                     name, value = "fixed", float(threshold)
         elif isinstance(threshold, (tuple, list)) and len(threshold) == 2:
@@ -194,12 +192,9 @@ def presentations_of(
             f"{where}attack has no attack presentation among {len(codes):,}; expected the species "
             "of each, such as 'print'"
         )
-    distances = -scores if larger_is_closer(kind) else scores
-    presentations = Presentations(
-        distances, codes, species, np.ones(len(species), bool), non_response
-    )
-    there = np.array([presentations.of(i, answered=True) > 0 for i in range(len(species))])
-    return replace(presentations, counted=there & _within(species, potential))
+    answered = np.bincount(codes[(codes >= 0) & ~np.isnan(scores)], minlength=len(species)) > 0
+    within = _within(species, potential)
+    return Presentations(to_user(scores, kind), codes, species, answered & within, non_response)
 
 
 def _within(species: Sequence[str], potential: Any) -> np.ndarray:
@@ -209,9 +204,9 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
     name = Argument("potential")
     try:
         levels, most = potential
-        missing = [x for x in species if x not in levels]
-        if missing:
-            raise DataError(f"{name} has no level of the species {missing[0]!r}")
+        for x in species:
+            if x not in levels:
+                raise DataError(f"{name} has no level of the species {x!r}")
         within = np.array([bool(levels[x] <= most) for x in species])
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -223,6 +218,13 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
     if not within.any():
         raise DataError(f"{name}: no species has a level of at most {most!r}")
     return within
+
+
+class GenuineAttempts(NamedTuple):
+    """The distances of genuine attempts, and the subject of each as text."""
+
+    distances: np.ndarray
+    subjects: list[str]
 
 
 @dataclass(frozen=True)
@@ -262,9 +264,7 @@ class AttackAttempts:
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the attempts accepted, shape (thresholds, species); NaN rejects all."""
-        rejects = np.isnan(thresholds)[:, None]
-        numbers = [np.searchsorted(x, thresholds, side="right") for x in self.accepted]
-        return np.where(rejects, 0, np.stack(numbers, axis=1)).astype(np.int64)
+        return _at_most(self.accepted, thresholds).T.astype(np.int64, order="C")
 
     def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
         """Return IAPAR of species, largest and pooled, and RIAPAR at thresholds."""
@@ -285,6 +285,19 @@ class AttackAttempts:
             "iapar_pooled": pooled,
             "riapar": largest + frr,
         }
+
+
+def spaced_thresholds(distances: np.ndarray, kind: str, number: int | None) -> np.ndarray:
+    """Return evenly spaced thresholds over the finite scores; without a number as by default."""
+    finite = to_user(distances[np.isfinite(distances)], kind)
+    low, high = finite.min(initial=math.inf), finite.max(initial=-math.inf)
+    return linear_grid(float(low), float(high), number)
+
+
+def _at_most(groups: Sequence[np.ndarray], at: np.ndarray) -> np.ndarray:
+    """Return how many of each increasing group are accepted, (groups, at); NaN rejects all."""
+    numbers = np.stack([np.searchsorted(group, at, side="right") for group in groups])
+    return np.where(np.isnan(at), 0, numbers)
 
 
 def attack_attempts(
@@ -373,5 +386,6 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 
 def _name(value: Any) -> str:
     """Return the name of a template as text; a whole number without its point."""
-    whole = isinstance(value, float) and math.isfinite(value) and value == int(value)
-    return str(int(value) if whole else value).strip()
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    return str(value).strip()

@@ -19,7 +19,7 @@ from bioeval.stats import (
     sample_of,
     weight_columns,
 )
-from bioeval.studies.attacks.counts import Presentations
+from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 
 # Thresholds whose replicates are computed at once, and of a curve about the most.
@@ -41,16 +41,18 @@ def presentation_limits(
             f"{Argument('interval', options.method)} resamples people or objects; give "
             f"{Argument('subjects')} or {Argument('instrument')}"
         )
-    classes = (*range(len(data.species)), BONA_FIDE)
-    weighed = [_Weighed.of(data, units, options, i) for i in classes]
+    weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
     trials = np.array([sample_of(x.units) for x in weighed])
     trials_of_rate = {"bpcer": trials[-1], "apcer_of_species": trials[:-1]}
     number = np.stack([x.number for x in weighed])[:, None]
+
+    def rates_at(at: np.ndarray) -> dict[str, np.ndarray]:
+        return data.rates_of(np.stack([x.accepted(at) for x in weighed]), number)
+
     lows: dict[str, list[np.ndarray]] = defaultdict(list)
     highs: dict[str, list[np.ndarray]] = defaultdict(list)
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
-        accepted = np.stack([x.accepted(part) for x in weighed])
-        for rate, values in data.rates_of(accepted, number).items():
+        for rate, values in rates_at(part).items():
             few = trials_of_rate.get(rate, trials[:-1].min())
             low, high = confidence_limits(values, options, few)
             lows[rate].append(low)
@@ -58,8 +60,7 @@ def presentation_limits(
     limits = {rate: (np.concatenate(lows[rate]), np.concatenate(highs[rate])) for rate in lows}
     if not np.isnan(data.d_eer.eer):
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
-        accepted = np.stack([x.accepted(curve) for x in weighed])
-        rates = data.rates_of(accepted, number)
+        rates = rates_at(curve)
         error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
         low, high = confidence_limits(error, options, trials.min())
         limits["d_eer"] = np.atleast_1d(low), np.atleast_1d(high)
@@ -139,30 +140,30 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     if units < 2:
         return np.ones((units, 1 + options.replicates))
     seed = options.seed
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    return weight_columns(units, replace(options, seed=own)).astype(np.float64)
+    sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    return weight_columns(units, replace(options, seed=sequence)).astype(np.float64)
 
 
 def relative_morph_limits(
     values: np.ndarray,
     people: list[list[str]],
-    genuine: tuple[np.ndarray, list[str]],
+    genuine: GenuineAttempts,
     at: np.ndarray,
     frr: np.ndarray,
     options: IntervalOptions,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of means over morphs plus FRR, by a bootstrap of all people.
 
-    A person has one weight, as contributor and as subject of `genuine` attempts: their distances
-    and the subject of each. `frr` is the rate at the distances `at` as it was counted.
+    A person has one weight, as contributor and as subject of `genuine` attempts. `frr` is the rate
+    at the distances `at` as it was counted.
     """
-    distances, who = genuine
+    who = genuine.subjects
     place = _places({*who}.union(*people))
     drawn = weight_columns(len(place), options).astype(np.float64)
     weights = _morph_weights(people, place, drawn)
     reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
     subject = np.array([place[x] for x in who], dtype=np.int64)
-    counts = by_subject(distances, subject, reached[~np.isnan(reached)], len(place))
+    counts = by_subject(genuine.distances, subject, reached[~np.isnan(reached)], len(place))
     accepted = np.cumsum(counts @ drawn, axis=0)
     whole = accepted[-1]
     none = np.zeros((int(np.isnan(reached).sum()), drawn.shape[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -47,7 +48,7 @@ from bioeval.scores import (
     require_subjects,
 )
 from bioeval.stats import IntervalOptions, QuadraticForms
-from bioeval.studies.attacks.counts import RateBootstrap
+from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap, spaced_thresholds
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -56,7 +57,6 @@ from bioeval.tallies import (
     VerificationJob,
     check_targets,
     check_thresholds,
-    linear_grid,
     require_values,
     to_user,
 )
@@ -208,8 +208,9 @@ def morphing(
         for name, x in morphs.items()
     ]
     made: Variables = {"morphs": len(people)}
+    of_all = set(each[0]).intersection(*each)
     for variable, (dims, value) in each[0].items():
-        if not all(variable in x for x in each):
+        if variable not in of_all:
             continue  # limits, of which a system lacks the people
         if single:
             made[variable] = dims, value
@@ -228,8 +229,8 @@ def morphing(
         chosen_on = "given" if fixed else "bona fide attempts of each system"
         potential = _potential(morphs, at)
         made["map"] = ("attempts", "systems"), potential
-        for dim, size in zip(("attempts", "systems"), potential.shape, strict=True):
-            coordinates[dim] = np.arange(1, size + 1)
+        coordinates["attempts"] = np.arange(1, len(potential) + 1)
+        coordinates["systems"] = np.arange(1, len(systems) + 1)
     about = replace(BlockReader(first).about, notes=tuple(first._remarks))
     attrs = about_attrs(about, "morphing attacks", _doubts([*morphs.values()], people))
     attrs["chosen_on"] = chosen_on
@@ -242,11 +243,7 @@ def morphing(
 
 def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
     """Return systems by name, and whether there is only one, given without a name."""
-    single = not isinstance(scores, Mapping)
-    if single:
-        systems = {"": scores}
-    else:
-        systems = {str(name): x for name, x in scores.items()}
+    systems = _by_name(scores)
     if not systems:
         raise DataError("scores is an empty mapping; expected the Scores of each system by name")
     first = next(iter(systems.values()))
@@ -266,7 +263,14 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
                 f"the system {name!r} has other labels or another kind than the first; systems are "
                 "compared over the same probes and morphs"
             )
-    return systems, single
+    return systems, not isinstance(scores, Mapping)
+
+
+def _by_name(given: Any) -> dict[str, Scores]:
+    """Return the scores of each system; one system that is given alone has no name."""
+    if isinstance(given, Mapping):
+        return {str(name): scores for name, scores in given.items()}
+    return {"": given}
 
 
 def _contributors(scores: Scores, given: Any) -> list[list[str]]:
@@ -288,7 +292,7 @@ def _contributors(scores: Scores, given: Any) -> list[list[str]]:
         )
     contributors = []
     for morph, row in zip(morphs, rows, strict=True):
-        names = dict.fromkeys(str(x) for x in require_list("contributors", row))
+        names = dict.fromkeys(map(str, require_list("contributors", row)))
         names.pop("", None)
         if len(names) < 2:
             raise DataError(
@@ -314,10 +318,7 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
     name = Argument("bona_fide")
     if single == isinstance(given, Mapping):
         raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
-    if single:
-        by_system = {"": given}
-    else:
-        by_system = {str(x): y for x, y in given.items()}
+    by_system = _by_name(given)
     for system, one in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no scores of the system {system!r}")
@@ -345,35 +346,32 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
     order = reader.gallery.order
     if order is None:
         order = np.arange(len(people))
-    parts: list[list[list[np.ndarray]]] = [[[] for _ in morph] for morph in people]
+    parts: dict[tuple[int, str], list[np.ndarray]] = defaultdict(list)  # of morph and contributor
     for block in reader.blocks(progress):
         high = block.low + len(block.values)
         inside = {who: x[(x >= block.low) & (x < high)] for who, x in rows.items()}
         for column, j in enumerate(order.tolist()):
-            for i, who in enumerate(people[j]):
+            for who in people[j]:
                 chosen = [x - block.low for x in inside[who].tolist() if x not in sources[j]]
                 values = np.asarray(block.values[chosen, column], dtype=np.float64)
-                parts[j][i].append(values[~np.isnan(values)])
-    distances = []
-    for morph, contributors, each in zip(
-        scores.gallery_labels.tolist(), people, parts, strict=True
-    ):
-        attempts = [np.concatenate(x) for x in each]
-        for who, values in zip(contributors, attempts, strict=True):
-            if not len(values):
+                parts[j, who].append(values[~np.isnan(values)])
+    distances: list[list[np.ndarray]] = []
+    for j, morph in enumerate(scores.gallery_labels.tolist()):
+        distances.append([])
+        for who in people[j]:
+            attempts = np.concatenate(parts[j, who])
+            if not len(attempts):
                 raise DataError(
                     f"the contributor {who!r} of the morph {morph!r} has no attempt against it"
                 )
-        distances.append(attempts)
+            distances[j].append(attempts)
     return _Morphs(scores, distances)
 
 
 def _grid(systems: Sequence[_Morphs], number: int | None) -> np.ndarray:
     """Return evenly spaced thresholds over the attempts of all systems."""
     every = np.concatenate([np.concatenate(system.every) for system in systems])
-    finite = to_user(every[np.isfinite(every)], systems[0].scores.kind)
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    return np.unique(linear_grid(low, high, number))
+    return spaced_thresholds(every, systems[0].scores.kind, number)
 
 
 def _used(
@@ -430,7 +428,9 @@ def _rates(
             measures |= {f"{name}_low": limits[0], f"{name}_high": limits[1]}
     variables: Variables = {"attempts_min": ((), one.least), "attempts_max": ((), one.most)}
     variables |= {name: (("threshold",), x[: len(grid)]) for name, x in measures.items()}
-    for end in ("", "_low", "_high") if options is not None else ("",):
+    for end in ("", "_low", "_high"):
+        if f"mmpmr{end}" not in measures:
+            break  # without intervals
         values = measures[f"mmpmr{end}"]
         if ds is not None:
             variables[f"mmpmr_at_far{end}"] = ("far_target",), values[len(grid) : -1]
@@ -448,13 +448,10 @@ def _rates(
                 variables["mmpmr_at_far"][1] + ds["frr_at_far"].values,
             ),
         }
-    whose = None
-    if bona_fide is not None and knows_people(bona_fide):
-        whose = bona_fide
-    if whose is not None and ds is not None and options is not None:
+    if bona_fide is not None and knows_people(bona_fide) and ds is not None and options is not None:
         from bioeval.studies.attacks.intervals import relative_morph_limits
 
-        genuine, at = _genuine(whose), np.concatenate(places[:2])
+        genuine, at = _genuine(bona_fide), np.concatenate(places[:2])
         frr = np.concatenate([ds["frr"].values, ds["frr_at_far"].values])
         for name, values in (("rmmr", every), ("rmmr_prod", product)):
             shown = values[: len(at)].astype(np.float64)
@@ -468,12 +465,12 @@ def _rates(
     return variables
 
 
-def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
-    """Return the distances of the genuine attempts, and the subject of each as text."""
+def _genuine(bona_fide: Scores) -> GenuineAttempts:
+    """Return the genuine attempts of a system."""
     attempts = SubjectAttempts(VerificationJob(BlockReader(bona_fide)))
     nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
     distances, who = attempts.sweep(np.empty(0), nothing)
-    return distances, [str(attempts.names[i]) for i in who.tolist()]
+    return GenuineAttempts(distances, [str(attempts.names[i]) for i in who.tolist()])
 
 
 def _potential(morphs: Mapping[str, _Morphs], at: Mapping[str, float]) -> np.ndarray:
@@ -534,7 +531,9 @@ def blocks(found: Found) -> Iterator[Block]:
     if "system" in ds.dims:
         each = {str(x): ds.sel(system=x) for x in ds["system"].values.tolist()}
     least, most = int(ds["attempts_min"].min()), int(ds["attempts_max"].max())
-    attempts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    attempts = f"{least:,}"
+    if most > least:
+        attempts += f" to {most:,}"
     facts = [
         ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, each))),
         ("Over", counted(int(ds["morphs"]), "morphs")),
@@ -549,20 +548,18 @@ def blocks(found: Found) -> Iterator[Block]:
         if "threshold_used" in ds:
             at = float(one["threshold_used"])
             used = f"threshold used, {ds.attrs['chosen_on']}"
-            rows.append([label, used, at, rate_with_limits(one, "mmpmr_at_threshold"), ""])
+            mmpmr = rate_with_limits(one, "mmpmr_at_threshold")
+            rows.append([label, used, at, mmpmr, *[""] * bool(targets)])
             label = ""
         for i, target in enumerate(targets):
             at = float(one["threshold_at_far"][i])
-            rates = [
-                rate_with_limits(one, "mmpmr_at_far", i),
-                rate_with_limits(one, "rmmr_at_far", i),
-            ]
-            rows.append([label, f"FAR at most {100 * target:g} %", at, *rates])
+            mmpmr = rate_with_limits(one, "mmpmr_at_far", i)
+            rmmr = rate_with_limits(one, "rmmr_at_far", i)
+            rows.append([label, f"FAR at most {100 * target:g} %", at, mmpmr, rmmr])
             label = ""
     if rows:
         heads = ["system", "chosen by", "threshold", "MMPMR", *["RMMR"] * bool(targets)]
-        rows = thresholds_in_one_precision(rows, 2)
-        yield Table(heads, [x[: len(heads)] for x in rows], said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 2), said="")
         if "rmmr_at_far" in ds:
             yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
     else:
@@ -571,7 +568,7 @@ def blocks(found: Found) -> Iterator[Block]:
         heads = ["threshold"]
         rows = [[float(ds["threshold"][i])] for i in places.tolist()]
         for name, one in each.items():
-            system = f"{short_name(name)}: " if len(each) > 1 else ""
+            system = f"{short_name(name)}: " * (len(each) > 1)
             for rate, head in (("mmpmr", "MMPMR"), ("mmpmr_prod", "ProdAvg")):
                 heads.append(f"{system}{head}")
                 for row, i in zip(rows, places.tolist(), strict=True):
@@ -581,10 +578,9 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence()
         yield Title("Morphing attack potential")
         heads = [counted(x, "systems") for x in ds["systems"].values.tolist()]
-        rows = [
-            [counted(x, "attempts"), *(percent(float(y)) for y in ds["map"][i].values)]
-            for i, x in enumerate(ds["attempts"].values.tolist())
-        ]
+        rows = []
+        for attempt, potential in zip(ds["attempts"].values, ds["map"].values, strict=True):
+            rows.append([counted(int(attempt), "attempts"), *map(percent, potential.tolist())])
         yield Table(["at least", *heads], rows, said="")
     if "interval_method" in ds.attrs:
         level = 100 * float(ds.attrs["confidence"])

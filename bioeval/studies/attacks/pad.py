@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -47,10 +48,11 @@ from bioeval.studies.attacks.counts import (
     Presentations,
     RateBootstrap,
     presentations_of,
+    spaced_thresholds,
 )
 from bioeval.studies.attacks.scores import BONA_FIDE
-from bioeval.studies.attacks.words import thresholds_in_one_precision
-from bioeval.tallies import check_thresholds, linear_grid, per_cent, to_internal, to_user
+from bioeval.studies.attacks.words import in_order_of_scores, thresholds_in_one_precision
+from bioeval.tallies import check_thresholds, per_cent, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -183,7 +185,7 @@ def pad(
         made |= _at_threshold(data, at, kind)
     grid = _grid(data, given, [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan], kind)
     inside = to_internal(grid, kind)
-    order = slice(None, None, -1 if larger_is_closer(kind) else 1)
+    order = in_order_of_scores(kind)
     for rate, curve in data.rates(inside).items():
         made[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
@@ -210,7 +212,7 @@ def pad(
         "system": name,
         "kind": kind,
         "non_response": non_response,
-        "apcer_over": ", ".join(x for x, y in zip(data.species, data.counted, strict=True) if y),
+        "apcer_over": ", ".join(compress(data.species, data.counted)),
         "potential": "" if potential is None else str(potential[1]),
         **attrs,
         "bioeval_version": __version__,
@@ -240,14 +242,13 @@ def _pick(values: np.ndarray, points: Sequence[int | None]) -> np.ndarray:
 def _responses(data: Presentations) -> Variables:
     """Return the numbers of presentations, and the rates of those without a response."""
     codes, failed = data.codes, np.isnan(data.distances)
-    number = np.array([(codes == i).sum() for i in range(len(data.species))])
-    silent = np.array([(failed & (codes == i)).sum() for i in range(len(data.species))])
+    number = np.bincount(codes[codes >= 0])
+    silent = np.bincount(codes[failed & (codes >= 0)], minlength=len(number))
     bona_fide = int((codes == BONA_FIDE).sum())
     none = int((failed & (codes == BONA_FIDE)).sum())
-    over = ("species",)
     return {
         **along(
-            over,
+            ("species",),
             presentations_of_species=number,
             non_responses_of_species=silent,
             apnrr_of_species=silent / number,
@@ -302,7 +303,7 @@ def _chosen(
     """Return the distance that a rule chooses, and where it was chosen."""
     source, chosen_on = data, "the same data; errors there are optimistic"
     if rule.name == "fixed":
-        rule = replace(rule, value=-rule.value if larger_is_closer(kind) else rule.value)
+        rule = replace(rule, value=to_user(rule.value, kind))
         chosen_on = "given"
     elif dev is not None:
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
@@ -327,14 +328,14 @@ def _chosen(
 def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
     """Return the rates at a threshold; NaN where there is none."""
     used = math.nan if at is None else at
-    rates = {}
-    for name, values in data.rates(np.array([used])).items():
-        rates[name] = values[0] if at is not None else np.full(values.shape[1:], math.nan)
-    variables: Variables = {
-        f"{name}_at_threshold": (("species",) * np.ndim(x), x) for name, x in rates.items()
-    }
+    rates = data.rates(np.array([used]))
+    variables: Variables = {}
+    for name, values in rates.items():
+        if at is None:
+            values[:] = math.nan
+        variables[f"{name}_at_threshold"] = ("species",) * (values.ndim - 1), values[0]
     variables["threshold_used"] = to_user(used, kind)
-    variables["acer"] = (rates["apcer"] + rates["bpcer"]) / 2
+    variables["acer"] = (rates["apcer"][0] + rates["bpcer"][0]) / 2
     return variables
 
 
@@ -344,10 +345,7 @@ def _grid(
     """Return the thresholds of the curves: as given, or evenly spaced with the operating points."""
     if isinstance(given, np.ndarray):
         return given
-    every = to_user(data.distances, kind)
-    finite = every[np.isfinite(every)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.inf, -math.inf)
-    grid = linear_grid(low, high, given)
+    grid = spaced_thresholds(data.distances, kind, given)
     if given is None:
         more = to_user(np.array(points, dtype=np.float64), kind)
         grid = np.concatenate([grid, more[np.isfinite(more)]])
@@ -398,9 +396,10 @@ for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
         NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
     )
 _CHOSEN = ("apcer_target", "d_eer_threshold")
-for _rate in [x for x in NAMES if x.startswith(("apcer", "bpcer", "d_eer")) and x not in _CHOSEN]:
-    for _side, _word in (("low", "lower"), ("high", "upper")):
-        NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
+for _rate in list(NAMES):
+    if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _CHOSEN:
+        for _side, _word in (("low", "lower"), ("high", "upper")):
+            NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
 def blocks(found: Found) -> Iterator[Block]:

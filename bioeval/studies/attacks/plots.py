@@ -67,13 +67,13 @@ def _species(system: System) -> list[System]:
     by_species = []
     for i, name in enumerate(ds["species"].values.tolist()):
         iapar = ds["iapar_of_species"].isel(species=i, drop=True)
-        own = ds.assign(
+        of_species = ds.assign(
             far=iapar,
             far_at_eer=iapar.isel(threshold=int(np.argmin(near)), drop=True),
             impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
         ).drop_vars("eer")
-        if int(own["impostor_attempts"]):
-            by_species.append(replace(system, name=name, dataset=own))
+        if int(of_species["impostor_attempts"]):
+            by_species.append(replace(system, name=name, dataset=of_species))
     return by_species
 
 
@@ -142,8 +142,9 @@ class SpeciesDisplay(CurvesDisplay):
         curves = []
         for number, system in enumerate(systems):
             for i, curve in enumerate(cls._curves(system)):
-                hue = number if len(systems) > 1 else curve.hue
-                curves.append(replace(curve, hue=hue, dash=i))
+                if len(systems) > 1:
+                    curve = replace(curve, hue=number)
+                curves.append(replace(curve, dash=i))
         return cls(curves)
 
     @classmethod
@@ -155,12 +156,11 @@ class SpeciesDisplay(CurvesDisplay):
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
-            one = replace(system, dataset=ds.isel(species=i, drop=True))
-            curve = curve_of(one, "threshold", cls._rate, name)
-            why = ""
+            alone = replace(system, dataset=ds.isel(species=i, drop=True))
+            curve = curve_of(alone, "threshold", cls._rate, name)
             if curve.why_not:
-                why = cls._lacking
-            yield replace(curve, system=system, why_not=why, hue=HUES["iapar_pooled"] + i)
+                curve = replace(curve, why_not=cls._lacking)
+            yield replace(curve, system=system, hue=HUES["iapar_pooled"] + i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
@@ -245,8 +245,8 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
 
     def __init__(self, system: System):
         ds = system.dataset
-        empty = {x: Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0) for x in _CLASSES}
-        counts = {**empty, **histograms_between(ds)}
+        empty = Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0)
+        counts = dict.fromkeys(_CLASSES, empty) | histograms_between(ds)
         two = ScoreHistograms(counts["genuine"], counts["impostor"], ds)
         super().__init__({system.name: two})
         self.attack = {system.name: counts["attack"]}
@@ -459,7 +459,7 @@ class AttackPotentialDisplay(OneResultDisplay):
         for axis, dim in ((ax.xaxis, "systems"), (ax.yaxis, "attempts")):
             labels = self._dataset[dim].values
             places = np.arange(0, len(labels), -(-len(labels) // 20))
-            axis.set_ticks(places, [str(labels[i]) for i in places])
+            axis.set_ticks(places, list(map(str, labels[places])))
         over = f"proportion of {counted(int(self._dataset['morphs']), 'morphs')}"
         self._titled("Morphing attack potential", name, [over])
         self._labelled("Systems that accept, at least", "Attempts of every contributor, at least")

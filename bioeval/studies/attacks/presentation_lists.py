@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -125,14 +126,16 @@ def _species(cells: Cells, score: int) -> list[str]:
     for flag, name in zip(flags, names, strict=True):
         if flag and (attack is None or no_species(name)):
             species.append("")
+        elif no_species(name):
+            species.append("spoof")
         else:
-            species.append("spoof" if no_species(name) else name)
+            species.append(name)
     return species
 
 
 def _is_truth(column: list[str]) -> bool:
     """Whether a column has class words alone."""
-    return all(class_of(x) is not None for x in set(column))
+    return None not in map(class_of, set(column))
 
 
 def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
@@ -140,7 +143,7 @@ def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> lis
     for i, column in enumerate(columns):
         if i in known:
             continue
-        here = {x.casefold() for x, flag in zip(column, flags, strict=True) if flag}
+        here = set(map(str.casefold, compress(column, flags)))
         if here and all(no_species(x) or class_of(x) for x in here):
             return column
     return [""] * len(flags)

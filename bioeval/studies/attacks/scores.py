@@ -96,9 +96,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "expected bona fide presentations, too: their cells are empty or 'bona fide'"
             )
         bona_fide = without_attacks(scores, attack)
-        columns = None
-        if not are_pairs(scores):
-            columns = _kept_columns(scores, attack)
+        columns = _kept_columns(scores, attack)
         given, species = scores.select(probes=rows, gallery=columns), species[rows]
         bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
@@ -118,9 +116,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
                 "expected the attack instrument species of each"
             )
-        columns = None
-        if not are_pairs(scores):
-            columns = _kept_columns(scores, attack)
+        columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
         given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
@@ -153,7 +149,9 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
         names = []
         for subject in real:
             name = str(subject).removeprefix("attack/")
-            names.append("spoof" if subject in people or name in ("", "attack") else name)
+            if subject in people or name in ("", "attack"):
+                name = "spoof"
+            names.append(name)
         spoofs.attack = np.array(names)
     if not genuine:
         return spoofs, ()
@@ -171,6 +169,8 @@ def _require_labels(scores: Scores) -> None:
 
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
+    if are_pairs(scores):
+        return None
     _, attacks = attacks_of(scores, attack)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
     if alone.any():
@@ -205,11 +205,11 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
             f"have {len(mine):,}; expected the same gallery"
         )
-    other = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
-    if other.any():
-        j = int(np.argmax(other))
+    differs = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
+    if differs.any():
+        j = int(np.argmax(differs))
         raise DataError(
-            f"{counted(int(other.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
+            f"{counted(int(differs.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
             f"those of the scores, the first is column {j}: {plain(theirs[j])!r} instead of "
             f"{plain(mine[j])!r}; expected the same gallery"
         )

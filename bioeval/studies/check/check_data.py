@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ from bioeval.scores import (
     leaves_out_attacks,
     plain,
 )
-from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan
-from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, listed
+from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
+from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, is_or_are, listed
 from bioeval.studies.check.kernel import (
     FAILED,
     FARTHEST,
@@ -101,14 +102,11 @@ def check_data(
     card = resolve_card(scores, protocol)
     scores = compared(scores, card)
     read_scores = require_flag("read_scores", read_scores)
-    targets = card.report.far_targets if far_targets is None else far_targets
-    if (card.reid or card.gom) is not None and far_targets is None:
-        targets = ()
+    convention = card.reid is not None or card.gom is not None
+    if far_targets is None:
+        far_targets = () if convention else card.report.far_targets
     labels = partial(
-        label_checks,
-        scores,
-        check_targets(targets).tolist(),
-        convention=card.reid is not None or card.gom is not None,
+        label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
     findings = _findings(scores, labels, read_scores, progress)
     return DataCheck(repr(scores)[1:-1], card.name, tuple(findings))
@@ -167,13 +165,16 @@ def _findings(
     """Yield the findings, those that need no score first."""
     if are_pairs(scores):
         yield from labels(symmetric=False)
-        yield from pair_checks(scores) if read_scores else ()
+        if read_scores:
+            yield from pair_checks(scores)
         return
     if not read_scores:
         yield from labels(symmetric=True)
         return
     scanned = scan(scores, progress)
-    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
+    symmetric = scores._streams
+    if len(scanned.lines):
+        symmetric = mirrored(scanned)
     yield from labels(
         symmetric=symmetric,
         impostors=int(scanned.counts[IMPOSTOR]),
@@ -220,8 +221,10 @@ def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copi
         away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
         hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
         near += [(i, j) for j in np.flatnonzero(hit).tolist()]
-    proven = [cell for cell in scanned.cells(PERFECT_IMPOSTOR) if _alike(scores, *cell, 0.0)]
-    proven += [cell for cell in near[:SHOWN] if _alike(scores, *cell, 2 * limit)]
+    proven = [
+        *_with_equal_scores(scores, scanned.cells(PERFECT_IMPOSTOR), 0.0),
+        *_with_equal_scores(scores, near[:SHOWN], 2 * limit),
+    ]
     return Copies(exact, near, limit, proven)
 
 
@@ -250,30 +253,39 @@ def near_limit(distances: np.ndarray, comparisons: int) -> float:
     return min(_NEAR * usual, near * (_CHANCE * n / (comparisons * low)) ** (1 / power))
 
 
+class _EqualLines(NamedTuple):
+    """Rows, or columns, that are equal."""
+
+    side: str
+    places: np.ndarray
+
+    def __str__(self) -> str:
+        return f"{self.side}s {listed(self.places)}"
+
+
 def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
     varied = scanned.rows[:, 0] < scanned.rows[:, 1]
     enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
-    rows = _equal(scanned.row_digests[:, 0], varied & enough)
-    groups = [("row", places, codes_of(scores).probe) for places in rows]
+    groups = _equal("row", scanned.row_digests[:, 0], varied & enough)
     if (scanned.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = scanned.columns[0] < scanned.columns[1]
-        columns = _equal(scanned.column_digests, varied)
-        groups += [("column", places, codes_of(scores).gallery) for places in columns]
-    mixed = [(side, places) for side, places, codes in groups if np.ptp(codes[places])]
-    near = [cell for cell in copies.proven if cell in copies.near]
+        groups += _equal("column", scanned.column_digests, varied)
+    codes = {"row": codes_of(scores).probe, "column": codes_of(scores).gallery}
+    mixed = [lines for lines in groups if np.ptp(codes[lines.side][lines.places])]
+    near = {*copies.proven} & {*copies.near}
     if near and not mixed:
         return _near_duplicates(scores, near, copies.limit)
     if not groups:
         return Finding("duplicates", "ok", "no two rows are equal")
-    extra = sum(len(places) - 1 for _, places, _ in groups)
-    where = listed(f"{side}s {listed(places)}" for side, places, *_ in mixed or groups)
-    message = f"{counted(extra, 'templates')} {'is' if extra == 1 else 'are'} there more than once"
+    extra = sum(len(lines.places) - 1 for lines in groups)
+    where = listed(mixed or groups)
+    message = f"{counted(extra, 'templates')} {is_or_are(extra)} there more than once"
     message += " (equal rows or columns)"
     if mixed and knows_people(scores):
         side, places = mixed[0]
-        names = scores.probe_labels if side == "row" else scores.gallery_labels
-        whose = " and ".join(dict.fromkeys(repr(plain(name)) for name in names[places]))
+        labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
+        whose = " and ".join(dict.fromkeys(repr(plain(label)) for label in labels))
         return Finding(
             "duplicates",
             "error",
@@ -293,32 +305,32 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     )
 
 
-def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: float) -> Finding:
+def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) -> Finding:
     """Return the finding of rows that are nearly equal, under different labels."""
     pairs = set()
     for row, column in cells:
         itself = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
         pairs.add((min(row, itself), max(row, itself)))
     ordered = sorted(pairs)
-    one, other = (repr(plain(label)) for label in scores.probe_labels[[*ordered[0]]])
+    label, other_label = map(plain, scores.probe_labels[[*ordered[0]]])
     return Finding(
         "duplicates",
         "error",
         f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
-        f"{2 * limit:.3g}, under different labels: {one} and {other}",
+        f"{2 * limit:.3g}, under different labels: {label!r} and {other_label!r}",
         count=len(pairs),
-        where=listed(f"rows {i}, {j}" for i, j in ordered),
+        where=listed(starmap("rows {}, {}".format, ordered)),
         remedy="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
 
-def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
-    """Return the places of each digest that occurs several times among those considered."""
+def _equal(side: str, digests: np.ndarray, considered: np.ndarray) -> list[_EqualLines]:
+    """Return the lines of each digest that occurs several times among those considered."""
     places = np.flatnonzero(considered)
     order = places[np.argsort(digests[places], kind="stable")]
     cuts = np.flatnonzero(digests[order][1:] != digests[order][:-1]) + 1
-    groups = [np.sort(group) for group in np.split(order, cuts) if len(group) > 1]
-    return sorted(groups, key=lambda group: group[0])
+    groups = [_EqualLines(side, group) for group in np.split(order, cuts) if len(group) > 1]
+    return sorted(groups, key=lambda lines: lines.places[0])
 
 
 def distance_finding(
@@ -349,7 +361,7 @@ def genuine_copies(
     )
 
 
-def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding:
+def copy_finding(scores: Scores, copies: Copies, compared: int, where: str) -> Finding:
     """Return the finding about impostor comparisons at the distance of a copy."""
     number = copies.exact + len(copies.near)
     if math.isnan(copies.limit):
@@ -358,16 +370,14 @@ def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding
         return Finding("zero-distance", "ok", "no two templates are at the distance of a copy")
     said = f"{_have(number)} {_of_copy(scores)}"
     if copies.near:
-        said = f"{'is' if number == 1 else 'are'} within {copies.limit:.3g} of {_of_copy(scores)}"
+        said = f"{is_or_are(number)} within {copies.limit:.3g} of {_of_copy(scores)}"
     if copies.proven:
-        equal = "nearly equal"
-        if copies.exact:
-            equal = "equal"
+        equal = "equal" if copies.exact else "nearly equal"
         said += f", and their rows are {equal}: copies of one template"
     return Finding(
         "zero-distance",
         "error" if copies.proven else "warning",
-        f"{number:,} of {counted(of, 'impostor comparisons')} {said}",
+        f"{number:,} of {counted(compared, 'impostor comparisons')} {said}",
         count=number,
         where=where,
         remedy="inspect these templates: their labels differ, but their scores are those of one "
@@ -398,29 +408,33 @@ def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
     return named
 
 
-def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
-    """Whether the template of a row and that of a column have the same scores."""
-    places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
-    if not len(places):
-        return False
-    both = scores.select(probes=[row, int(places[0])])._read_rows(0, 2).astype(np.float64)
-    ids = scores.probe_ids[[row, places[0]]]
-    one, other = both[:, ~np.isin(scores.gallery_ids, ids)]
-    scale = np.nanmax(np.abs(both), initial=0.0)
-    close = np.isclose(one, other, rtol=1e-5, atol=max(1e-6 * scale, within), equal_nan=True)
-    return len(one) >= 1 and bool(close.all())
+def _with_equal_scores(
+    scores: Scores, cells: Iterable[tuple[int, int]], within: float
+) -> Iterator[tuple[int, int]]:
+    """Yield the cells of which the templates of the row and of the column have the same scores."""
+    for row, column in cells:
+        places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
+        if not len(places):
+            continue
+        both = scores.select(probes=[row, int(places[0])])._read_rows(0, 2).astype(np.float64)
+        ids = scores.probe_ids[[row, places[0]]]
+        of_row, of_column = both[:, ~np.isin(scores.gallery_ids, ids)]
+        atol = max(1e-6 * np.nanmax(np.abs(both), initial=0.0), within)
+        close = np.isclose(of_row, of_column, rtol=1e-5, atol=atol, equal_nan=True)
+        if len(close) and close.all():
+            yield row, column
 
 
 def pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    sign = sign_of(scores.kind)
     failed = np.flatnonzero(np.isnan(values))
     infinite = np.flatnonzero(np.isinf(values))
     yield failures(
         scores,
         len(failed),
-        listed(f"pair {i}" for i in failed[:SHOWN]),
+        _listed_pairs(failed[:SHOWN]),
         len(infinite),
         int((sign * values == -np.inf).sum()),
     )
@@ -432,7 +446,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     yield end_finding(
         zip(ends, map(len, hits), strict=True),
         counted(len(values), "pairs"),
-        listed(f"pair {i}" for i in places),
+        _listed_pairs(places),
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return
@@ -444,11 +458,11 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     near = np.flatnonzero(~scores.genuine & is_near)
     if math.isnan(copy):
         limit = math.nan
-    copies = Copies(len(exact), [(int(i), 0) for i in near], limit, [])
-    where = listed(f"pair {i}" for i in [*exact, *near])
-    own = np.flatnonzero(scores.genuine & (distances == copy))
-    if len(own) and not len(exact) and not len(near):
-        yield _genuine_copies(scores, own)
+    copies = Copies(len(exact), [(i, 0) for i in near.tolist()], limit, [])
+    where = _listed_pairs([*exact, *near])
+    copied = np.flatnonzero(scores.genuine & (distances == copy))
+    if len(copied) and not len(exact) and not len(near):
+        yield _genuine_copies(scores, copied)
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
@@ -459,16 +473,21 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     yield Finding("label-errors", "ok", "not looked for in a list of pairs: it takes a matrix")
 
 
+def _listed_pairs(places: Iterable[int]) -> str:
+    return listed(map("pair {}".format, places))
+
+
+def _listed_cells(cells: Iterable[Iterable[int]]) -> str:
+    return listed(starmap("row {}, column {}".format, cells))
+
+
 def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
     """Return the finding about genuine pairs at the distance of a copy."""
     names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
-    what = ""
-    if differ:
-        what = " of different templates"
-    where = listed(f"pair {i}" for i in places)
-    return genuine_copies(scores, len(places), where, what, fault=fault)
+    what = " of different templates" * bool(differ)
+    return genuine_copies(scores, len(places), _listed_pairs(places), what, fault=fault)
 
 
 # The most scores of a class by which the kind is judged.
@@ -560,7 +579,10 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     copies = find_copies(scores, scanned, impostor)
     yield _failed(scores, scanned)
     if not scores._streams:
-        yield _sentinels(scores, scanned, impostor if copies.exact and not copies.proven else None)
+        scattered = None
+        if copies.exact and not copies.proven:
+            scattered = impostor
+        yield _sentinels(scores, scanned, scattered)
     yield duplicates_finding(scores, scanned, copies)
     ties = ties_finding(sample)
     if valued:
@@ -581,7 +603,7 @@ def _failed(scores: Scores, scanned: DataScan) -> Finding:
     number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
     lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
     places = [f"all of row {i}" for i in np.flatnonzero(lost)[:SHOWN]]
-    places.append(listed(f"row {i}, column {j}" for i, j in scanned.cells(FAILED)))
+    places.append(_listed_cells(scanned.cells(FAILED)))
     infinite = int(scanned.counts[FARTHEST]) + nearest
     return failures(scores, number, listed(places), infinite, nearest)
 
@@ -624,38 +646,41 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
-        one = listed(f"{x:.6g}" for x in values)
+        they_hold = f"{len(lines):,} rows or columns hold"
+        if len(lines) == 1:
+            they_hold = f"{lines[0]} holds"
         return Finding(
             "sentinels",
             "error",
-            f"{listed(lines) if len(lines) == 1 else f'{len(lines):,} rows or columns'} "
-            f"{'holds' if len(lines) == 1 else 'hold'} one value in every comparison: {one}",
+            f"{they_hold} one value in every comparison: {listed(map('{:.6g}'.format, values))}",
             count=len(lines),
             where=listed(lines),
             remedy=EndValue.REMEDY,
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
-        sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+        sampled = sign_of(scores.kind) * scattered
         impostor = np.ones(len(scattered), dtype=bool)
-        for end in EndValue.among(sign * scattered, impostor, scores.kind, copies=True):
+        for end in EndValue.among(sampled, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
                 watch = scanned.reader.watch
                 places = np.argwhere(watch.sample == end.value)
                 ends.append(end)
                 hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
-    where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
-    of = counted(seen.compared, "sampled comparisons")
-    return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(
+    return end_finding(
+        zip(ends, map(len, hits), strict=True),
+        counted(seen.compared, "sampled comparisons"),
+        _listed_cells(chain.from_iterable(hits)),
+    ) or Finding(
         "sentinels", "ok", "no constant row or column, no extreme value that many scores share"
     )
 
 
-def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
+def end_finding(ends: Iterable[tuple[EndValue, int]], compared: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
     said, severities, total = [], [], 0
     for end, number in ends:
-        said.append(f"{number:,} of {of} have the score {end.value:.6g}, {end.how}")
+        said.append(f"{number:,} of {compared} have the score {end.value:.6g}, {end.how}")
         severities.append(end.severity)
         total += number
     if not said:
@@ -702,10 +727,10 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
-    one = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
-    other = f"{0.0 + sign * scanned.back[k, j]:.6g}"
-    where = f"row {scanned.lines[k]}, column {j}: {one}, the other way round {other}"
+    sign = sign_of(scores.kind)
+    forth = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
+    back = f"{0.0 + sign * scanned.back[k, j]:.6g}"
+    where = f"row {scanned.lines[k]}, column {j}: {forth}, the other way round {back}"
     said = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
         return Finding("symmetry", "note", f"{said}, by rounding alone", count=number, where=where)
@@ -731,15 +756,14 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
     watch = scanned.reader.watch
-    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
     if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(watch.sampled):
             sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    other = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
+    foreign = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
     if not knows_people(scores):
-        other = np.isfinite(sample)
-    impostor = sign * sample[other & np.isfinite(sample)]
+        foreign = np.isfinite(sample)
+    impostor = sign_of(scores.kind) * sample[foreign & np.isfinite(sample)]
     return impostor, sample[np.isfinite(sample)]
 
 

@@ -49,13 +49,16 @@ class Findings(MoreOutputs):
         from rich.text import Text
 
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
-        of = ""
+        said = f"Labels and metadata: {self._check.in_words()}"
         if named:
-            of = f" ({named})"
-        said = f"Labels and metadata: {self._check.in_words()}{of}; run bioeval check for details"
-        doubtful = [x for x in self._check.of("warning") if x.check == "labels"]
-        spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
-        return [Text(""), *spelled, Text(said, "bold red" if self._check.misleads else "dim")]
+            said += f" ({named})"
+        said += "; run bioeval check for details"
+        lines = [Text("")]
+        for x in self._check.of("warning"):
+            if x.check == "labels":
+                lines.append(Text(f"Labels: {x.message} ({x.where}); {x.remedy}"))
+        lines.append(Text(said, "bold red" if self._check.misleads else "dim"))
+        return lines
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the findings, but for an evaluation in folds."""
@@ -93,15 +96,17 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    others = [check(options, data) for check in hooks("data_checks")]
-    fitting = [x for x in others if x.fits]
-    other = fitting[0] if fitting else None
-    with StudyCommand(data, options, reads=other is None) as run:
+    tracks = None
+    for check in hooks("data_checks"):
+        candidate = check(options, data)
+        if candidate.fits and tracks is None:
+            tracks = candidate
+    with StudyCommand(data, options, reads=tracks is None) as run:
         from bioeval.views.tables import table_of
 
-        if other is not None:
+        if tracks is not None:
             run.stages("looking")
-            checked = other.check()
+            checked = tracks.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
@@ -122,7 +127,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
             "misleads": checked.misleads,
             "findings": rows,
         }
-        if other is not None:
+        if tracks is not None:
             document["result"] = second
         run.save(document, None, table_of(checked, reword), csv={"findings.csv": rows})
     if checked.misleads:

@@ -106,7 +106,8 @@ class DataScan:
     def cells(self, what: int) -> list[tuple[int, int]]:
         """Return row and column of the first comparisons of a kind."""
         number = min(int(self.counts[what]), SHOWN)
-        return [(int(i), int(j)) for i, j in self.places[what][:number]]
+        rows, columns = self.places[what, :number].T.tolist()
+        return list(zip(rows, columns, strict=True))
 
 
 @stage("looking at the scores")
@@ -117,8 +118,9 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
     lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-    if not (same and not scores._streams):
+    if not same or scores._streams:
         lines = lines[:0]
+    judged = m if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
@@ -133,7 +135,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
         reader=reader,
-        medians=np.empty((m if knows_people(scores) and scores.kind != "order" else 0, 3)),
+        medians=np.empty((judged, 3)),
     )
     genuine: list[np.ndarray] = []
     with threads_for(scores):
@@ -154,13 +156,11 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high, mates)
-    empty = np.empty(0, dtype=np.int64)
     labelled = knows_people(scores)
-    codes = reader.codes
     if labelled:
-        classes = (codes.probe[low:high], codes.gallery)
+        classes = (reader.codes.probe[low:high], reader.codes.gallery)
     else:
-        classes = (empty, empty)
+        classes = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     rows = np.arange(low, high)
     scan_rows(
         low,
@@ -184,14 +184,11 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
         if len(state):
             scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
             scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
-    if not len(state):
-        seen = values
-    else:
+    seen = values
+    if len(state):
         seen = np.where(state == Mask.IGNORE, np.nan, values)
-    sign = 1.0
-    if larger_is_closer(scores.kind):
-        sign = -1.0
-    reader.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
+    raw = RawRows(seen, rows - low)
+    reader.watch.look(low, raw, np.arange(n), sign_of(scores.kind))
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
     if labelled:
@@ -207,13 +204,20 @@ def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.nda
     scores = reader.scores
     place, position = reader.own_cells(low, high)
     column = reader.gallery.columns[0, position]
-    other = scores.probe_ids[low + place] != scores.gallery_ids[column]
-    return place[other], column[other]
+    of_others = scores.probe_ids[low + place] != scores.gallery_ids[column]
+    return place[of_others], column[of_others]
 
 
 def perfect_distance(kind: str) -> float:
     """Return the distance of equal templates; a guess for similarities, NaN if unknown."""
     return {"distance": 0.0, "similarity": -1.0}.get(kind, np.nan)
+
+
+def sign_of(kind: str) -> float:
+    """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
+    if larger_is_closer(kind):
+        return -1.0
+    return 1.0
 
 
 def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -74,12 +74,15 @@ class DataCheck:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the findings as plain values."""
-        return [asdict(finding) for finding in self.findings]
+        return list(map(asdict, self.findings))
 
     def in_words(self) -> str:
         """Return the number of findings of each severity, the most serious first."""
-        counts = {name: len(self.of(name)) for name in reversed(SEVERITIES[1:])}
-        parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
+        parts = []
+        for severity in reversed(SEVERITIES[1:]):
+            number = len(self.of(severity))
+            if number:
+                parts.append(f"{number} {severity}{'s' * (number > 1)}")
         return ", ".join(parts) or "nothing found"
 
     def _repr_html_(self) -> str:
@@ -101,5 +104,14 @@ class DataCheck:
 
 def listed(places: Iterable[Any], most: int = 3) -> str:
     """Return the first places as a text."""
-    texts = [str(place) for place in places]
-    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+    texts = list(map(str, places))
+    if len(texts) > most:
+        texts[most:] = ["..."]
+    return ", ".join(texts)
+
+
+def is_or_are(number: int) -> str:
+    """Return the verb of so many things."""
+    if number == 1:
+        return "is"
+    return "are"

@@ -39,7 +39,7 @@ from bioeval.scores import (
     plain,
 )
 from bioeval.studies.check.counts import medians_to, row_medians
-from bioeval.studies.check.findings import Finding, listed
+from bioeval.studies.check.findings import Finding, is_or_are, listed
 from bioeval.tallies import per_cent
 
 # Labels that stand for no person, in lower case.
@@ -69,21 +69,26 @@ def label_checks(
     """
     if are_pairs(scores):
         yield _pairs(scores)
-        yield from (_labels(scores),) if knows_people(scores) else ()
+        if knows_people(scores):
+            yield _labels(scores)
         yield from _list(scores)
         yield _people(scores, int((~scores.genuine).sum()), far_targets)
         return
     if knows_people(scores):
         yield _samples(scores)
         yield _layout(scores, self_compared)
-        others = (_labels, _names, _metadata) if not convention else (_names,)
-        yield from (check(scores) for check in others)
-        yield from _list(scores) if scores._remarks else ()
+        if not convention:
+            yield _labels(scores)
+        yield _names(scores)
+        if not convention:
+            yield _metadata(scores)
+        yield from _list(scores)
         if impostors is None:
             impostors = attempts(scores)[1]
     if impostors is not None:
-        halved = scores.layout == "all-against-all" and symmetric
-        yield _people(scores, impostors // 2 if halved else impostors, far_targets)
+        if scores.layout == "all-against-all" and symmetric:
+            impostors //= 2
+        yield _people(scores, impostors, far_targets)
 
 
 def _samples(scores: Scores) -> Finding:
@@ -105,12 +110,10 @@ def _samples(scores: Scores) -> Finding:
     genuine, impostor = attempts(scores)
     names = codes_of(scores).values
     if not genuine:
-        if scores.layout == "all-against-all":
-            why = "every subject has one template: there is no genuine comparison"
-        else:
-            why = "no probe's subject is in the gallery: there is no genuine comparison"
+        why = "every subject has one template"
         remedy = "give several templates of each subject"
         if scores.layout != "all-against-all":
+            why = "no probe's subject is in the gallery"
             remedy = "check that both sides use the same labels"
             probe_type, gallery_type = scores.probe_labels.dtype, scores.gallery_labels.dtype
             if probe_type != gallery_type:
@@ -118,7 +121,7 @@ def _samples(scores: Scores) -> Finding:
         return Finding(
             "samples",
             "error",
-            f"{message}; {why}: FRR is not defined",
+            f"{message}; {why}: there is no genuine comparison: FRR is not defined",
             count=scores.shape[0],
             remedy=remedy,
         )
@@ -211,9 +214,9 @@ def _labels(scores: Scores) -> Finding:
         codes = codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
-    present = [plain(x) for x in codes.values[size > 0].tolist()]
+    present = codes.values[size > 0].tolist()
     alike: dict[str, list[Any]] = defaultdict(list)
-    for label in present:
+    for label in map(plain, present):
         alike[_spelling(label)].append(label)
     variants = [_shown(labels) for labels in alike.values() if len(labels) > 1]
     if variants:
@@ -264,7 +267,7 @@ def _names(scores: Scores) -> Finding:
                     "names",
                     "warning",
                     f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
-                    f"{'is' if len(repeated) == 1 else 'are'} there more than once",
+                    f"{is_or_are(len(repeated))} there more than once",
                     count=sum(map(len, repeated.values())) - len(repeated),
                     where=listed(where),
                     remedy="leave the repetitions out, unless these are several templates of one "
@@ -313,23 +316,23 @@ def _is_text(column: np.ndarray) -> bool:
 
 def _metadata(scores: Scores) -> Finding:
     """Return the finding about sessions and cameras."""
-    columns = {}
     for name in ("session", "camera"):
-        if name in scores.probe_meta and name in scores.gallery_meta:
-            columns[name] = len(np.unique(scores.probe_meta[name].astype(str)))
-    several = [x for x, n in columns.items() if n > 1 and x not in scores.exclude]
-    within = [name for name in several if _share(scores, name)]
-    if within:
-        name = within[0]
+        if name not in scores.probe_meta or name not in scores.gallery_meta:
+            continue
+        number = len(np.unique(scores.probe_meta[name].astype(str)))
+        if number < 2 or name in scores.exclude or not _share(scores, name):
+            continue
+        remedy = f'`exclude="{name}"` leaves them out'
+        if name == "camera":
+            remedy += ", or a card of re-identification"
         return Finding(
             "metadata",
             "note",
-            f"templates of {columns[name]} {name}s; genuine pairs of the same {name} are counted "
+            f"templates of {number} {name}s; genuine pairs of the same {name} are counted "
             "too, and flatter the system",
-            count=columns[name],
+            count=number,
             where=name,
-            remedy=f'`exclude="{name}"` leaves them out'
-            + (", or a card of re-identification" if name == "camera" else ""),
+            remedy=remedy,
         )
     known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
     return Finding("metadata", "ok", f"columns: {known}" if known else "no metadata")
@@ -373,18 +376,21 @@ def _list(scores: Scores) -> Iterator[Finding]:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    named = are_pairs(scores) or knows_people(scores)
-    subjects = len(scores.subjects) if named else 0
+    subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
     message = counted(impostors, "impostor pairs")
     if subjects:
         message = f"{counted(subjects, 'subjects')}, {message}"
-    short = [x for x in far_targets if not RULE_OF_3.supports(x, impostors, people)]
-    weak = [x for x in far_targets if not RULE_OF_30.supports(x, impostors, people)]
-    rough = [x for x in weak if x not in short]
+    short, rough = [], []
+    for far in far_targets:
+        if not RULE_OF_3.supports(far, impostors, people):
+            short.append(far)
+        elif not RULE_OF_30.supports(far, impostors, people):
+            rough.append(far)
     remedy = "see bioeval sample-size"
     if short or rough:
-        rule, least = (RULE_OF_3, min(short)) if short else (RULE_OF_30, min(rough))
+        rule = RULE_OF_3 if short else RULE_OF_30
+        least = min(short or rough)
         wanted = rule.needed(least, impostors, people)
         remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
     if short:
@@ -571,13 +577,13 @@ class _Left:
         scores = self.reader.scores
         m = scores.shape[0]
         groups = list(dict.fromkeys(groups))
-        sizes = np.cumsum([len(self._columns(group)) for group in groups])
-        groups = groups[: max(1, int(np.searchsorted(sizes, _KEPT_VALUES // m, side="right")))]
-        columns = [self._columns(group) for group in groups]
+        ends = np.cumsum(np.diff(self.gallery.starts)[groups])
+        groups = groups[: max(1, int(np.searchsorted(ends, _KEPT_VALUES // m, side="right")))]
+        columns = list(map(self._columns, groups))
         part = BlockReader(scores.select(gallery=np.concatenate(columns))._reading_own_columns())
         step = self.reader.rows_per_block()
         values = np.concatenate(
             [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
         )
-        ends = np.cumsum([len(x) for x in columns])[:-1]
-        self._read = dict(zip(groups, np.split(values, ends, axis=1), strict=True))
+        parts = np.split(values, ends[: len(groups) - 1], axis=1)
+        self._read = dict(zip(groups, parts, strict=True))

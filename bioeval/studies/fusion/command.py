@@ -84,7 +84,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             "give --train or --protocol, not both: each selects the training data"
         )
     force = options.pop("force")
-    how = {key: options.pop(key) for key in ("method", "normalise")}
+    how = {"method": options.pop("method"), "normalise": options.pop("normalise")}
     weights = _weights(options.pop("weights"))
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
@@ -101,10 +101,8 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.tallies import FAR_TARGETS
 
         fusion = Fusion(**how, weights=weights)
-        read = {name: run.read(file, name) for name, file in zip(names, systems, strict=True)}
-        taught = {
-            name: run.read(file, name) for name, file in zip(names, train, strict=bool(train))
-        }
+        read = dict(zip(names, map(run.read, systems, names), strict=True))
+        taught = dict(zip(names, map(run.read, train, names), strict=bool(train)))
         given: dict[str, Any] = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:

@@ -54,7 +54,9 @@ class _Scale:
         """Return the scores on the common scale."""
         if self.normalise == "none" or self.spread is None:
             return scores
-        s, known = (scores if self.similar else -scores), self.spread
+        s, known = scores, self.spread
+        if not self.similar:
+            s = -scores
         if self.normalise == "min-max":
             return (s - known.low) / (known.high - known.low)
         z = (s - known.mean) / known.sd
@@ -128,6 +130,7 @@ class Fusion(ScoreTransformer):
         normalise: Normalisation = "none",
         weights: Mapping[str, float] | None = None,
     ):
+        """Check that the options go together."""
         require_choice("method", method, METHODS)
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
@@ -161,14 +164,14 @@ class Fusion(ScoreTransformer):
         Fusion
         """
         systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
+        kinds = {name: scores.kind for name, scores in systems.items()}
         if self.normalise == "none":
-            _require_one_kind(systems)
+            _require_one_kind(kinds)
         names = tuple(systems)
-        self.systems_ = names
-        self._kinds = {name: scores.kind for name, scores in systems.items()}
-        given = None
+        self.systems_, self._kinds = names, kinds
+        self._line = None
         if self.weights is not None:
-            given = _weights(self.weights, names)
+            self._line = LogOdds(_weights(self.weights, names), 0.0, False)
         spreads: list[Spread | None] = [None] * len(names)
         if self.normalise != "none":
             spreads = list(SeveralSystems(list(systems.values()), "fusion").spreads())
@@ -177,10 +180,7 @@ class Fusion(ScoreTransformer):
             if spread is not None:
                 require_spread(spread, f"{self.normalise} normalisation of {name!r}")
             self._scales.append(_Scale(self.normalise, larger_is_closer(scores.kind), spread))
-        if given is None:
-            self._line = None
-        else:
-            self._line = LogOdds(given, 0.0, False)
+        remarks = []
         if self.method == "logistic":
             entering = list(systems.values())
             if self.normalise != "none":
@@ -191,7 +191,9 @@ class Fusion(ScoreTransformer):
             self._line = fit_log_odds(entering, 0.5, "logistic fusion")
             self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
             self.offset_, self.separable_ = self._line.offset, self._line.separable
-        self._remark([SEPARABLE] if self._line is not None and self._line.separable else [])
+            if self.separable_:
+                remarks.append(SEPARABLE)
+        self._remark(remarks)
         return self
 
     def transform(self, X: Systems) -> Scores:
@@ -326,7 +328,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 f"{' or '.join(get_args(ValuedKind))}"
             )
     first_name, *others = named
-    for _ in range(2 if len(others) > 1 else 1):  # once more, for what a later one lacks
+    for _ in others[:2]:  # of several twice, for what a later one lacks
         for name in others:
             where = f"{first_name!r} and {name!r}: "
             try:
@@ -350,20 +352,20 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
 def _require_same_attempts(a: Scores, b: Scores) -> None:
     """Raise unless two systems leave out the same comparisons, and treat failed ones alike."""
     for what in ("exclude", "nan"):
-        one, other = getattr(a, what), getattr(b, what)
-        if one != other:
-            raise DataError(f"{Argument(what)} is {one!r} and {other!r}; expected the same of both")
-    one = None if a.layout == "pairs" else a.mask
-    other = None if b.layout == "pairs" else b.mask
-    if (one is None) != (other is None):
+        x, y = getattr(a, what), getattr(b, what)
+        if x != y:
+            raise DataError(f"{Argument(what)} is {x!r} and {y!r}; expected the same of both")
+    if a.layout == "pairs":
+        return
+    mask, other = a.mask, b.mask
+    if (mask is None) != (other is None):
         raise DataError("one has a mask and the other has none; expected the same of both")
-    if one is not None and other is not None and not np.array_equal(one, other):
-        row, column = np.argwhere(one != other)[0].tolist()
+    if mask is not None and other is not None and not np.array_equal(mask, other):
+        row, column = np.argwhere(mask != other)[0].tolist()
         raise DataError(f"the masks differ, first at row {row}, column {column}")
 
 
-def _require_one_kind(systems: dict[str, Scores]) -> None:
-    kinds = {name: scores.kind for name, scores in systems.items()}
+def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
         raise DataError(

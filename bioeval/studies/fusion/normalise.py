@@ -113,13 +113,17 @@ def normalise(
         if of_gallery is not None:
             mates.append((made - of_gallery.mean) / of_gallery.sd)
         if of_probe is not None:
-            start = mates.pop() if method == "zt" else made
+            start = made
+            if method == "zt":
+                start = mates.pop()
             mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
         if len(mates) == 1:
             return mates[0]
         return (mates[0] + mates[1]) / 2
 
-    kind = "similarity" if scores.kind == "llr" else scores.kind
+    kind = scores.kind
+    if kind == "llr":
+        kind = "similarity"
     made = derived(
         [scores], rule, kind, f"{method}-norm of {scores._origin or PLURALS[scores.kind]}"
     )
@@ -153,18 +157,21 @@ class CohortSide(NamedTuple):
         """Yield scores with a template of the data in each row; NaN where not compared."""
         scores, codes = self.scores, codes_of(self.scores)
         m, n = scores.shape
-        templates, others = (m, n) if self.rows else (n, m)
+        templates, others = m, n
+        if not self.rows:
+            templates, others = n, m
         step = max(1, _BLOCK // others)
         for low in range(0, templates, step):
-            chosen = np.arange(low, min(low + step, templates))
-            i, j = (slice(low, low + step), None) if self.rows else (slice(0, m), chosen)
-            raw = scores._read_rows(i.start, min(i.stop, m), j)
-            values = np.array(raw, dtype=np.float64)
-            columns = np.arange(n) if j is None else j
+            high = min(low + step, templates)
+            i, j, columns = slice(low, high), None, np.arange(n)
+            if not self.rows:
+                i, columns = slice(0, m), np.arange(low, high)
+                j = columns
+            values = np.array(scores._read_rows(i.start, i.stop, j), dtype=np.float64)
             itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
             left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
-                left_out |= scores._read_mask(i.start, min(i.stop, m), j) == Mask.IGNORE
+                left_out |= scores._read_mask(i.start, i.stop, j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)
             values[left_out] = np.nan
             if not self.rows:
@@ -192,16 +199,13 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     closer = 1.0
     if larger_is_closer(side.scores.kind):
         closer = -1.0
-    if side.rows:
-        labels = side.scores.probe_labels
-    else:
-        labels = side.scores.gallery_labels
+    labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
     means, deviations = [], []
     done = 0
     for values in side.blocks():
         finite = np.isfinite(values)
         number = finite.sum(axis=1)
-        least = 1 if top is None else top
+        least = top or 1
         _refuse(
             number < least,
             done,
@@ -273,10 +277,7 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Coh
     what = f"{which}_cohort"
     if cohort is None:
         raise DataError(f"{Argument(what)} is missing; {Argument('method', method)} needs it")
-    if which == "gallery":
-        wanted = scores.gallery_labels
-    else:
-        wanted = scores.probe_labels
+    wanted = scores.gallery_labels if which == "gallery" else scores.probe_labels
     side = _oriented(what, cohort, wanted, f"the {which} templates of the scores")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
     _require_others(what, side.cohort_labels, data)

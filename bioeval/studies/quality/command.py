@@ -52,9 +52,11 @@ def command(data: str, **options: Any) -> None:
         scores = run.read()
         qualities = dict.fromkeys(run.options.pop("quality"))
         datasets = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
-        curves = {column: rows_over(ds, "fraction") for column, ds in datasets.items()}
-        parts = {x: {**attributes(ds, data), "curve": curves[x]} for x, ds in datasets.items()}
-        rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
+        parts, rows = {}, []
+        for column, ds in datasets.items():
+            curve = rows_over(ds, "fraction")
+            parts[column] = {**attributes(ds, data), "curve": curve}
+            rows += [{"quality": column, **row} for row in curve]
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
             datasets,

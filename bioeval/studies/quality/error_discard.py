@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -66,13 +66,20 @@ ERROR_DISCARD: dict[str, Name] = {
 }
 
 
+class ProbesAndGallery(NamedTuple):
+    """An array of the probes, and one of the gallery templates."""
+
+    probes: np.ndarray
+    gallery: np.ndarray
+
+
 #: Counts of the attempts that are left when samples are discarded.
 COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 
 def count_by_quality(
     reader: BlockReader,
-    places: _Sides,
+    places: ProbesAndGallery,
     cuts: np.ndarray,
     threshold: float,
     fusion: str | None = None,
@@ -85,7 +92,7 @@ def count_by_quality(
     Parameters
     ----------
     reader : BlockReader
-    places : pair of int64 arrays, shape (m,) and (n,)
+    places : ProbesAndGallery, int64 arrays, shape (m,) and (n,)
         The place of each probe and gallery template among all samples, the lowest quality first.
     cuts : int64 array, shape (steps,)
         Numbers of samples that are discarded, not falling.
@@ -96,8 +103,8 @@ def count_by_quality(
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.
-    probe = np.searchsorted(cuts, places[0], side="right")
-    template = np.searchsorted(cuts, places[1], side="right")
+    probe = np.searchsorted(cuts, places.probes, side="right")
+    template = np.searchsorted(cuts, places.gallery, side="right")
     if gallery.order is not None:
         template = template[gallery.order]
     steps = len(cuts) + 1
@@ -106,13 +113,13 @@ def count_by_quality(
     fused = np.zeros((4, len(cuts)), dtype=np.int64)
     with threads_for(reader.scores):
         for block in reader.blocks(progress):
-            own = block.mate_start, block.mate_stop, block.self_position
-            code = probe[block.low : block.low + len(block.values)]
+            values, start, stop = block.values, block.mate_start, block.mate_stop
+            code = probe[block.low : block.low + len(values)]
             if fusion is not None:
                 _count_fused(block, code, template, cuts, threshold, fusion, fused)
                 continue
-            count_by_lower(block.values, *own[:2], code, template, threshold, tables)
-            value, row, position = gather(block.values, *own)
+            count_by_lower(values, start, stop, code, template, threshold, tables)
+            value, row, position = gather(values, start, stop, block.self_position)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_failure_codes()
@@ -145,8 +152,7 @@ def _count_fused(
             values[:, template <= k] = np.nan
             left = replace(block, values=values, _fused={}).fused(fusion)
             left.values[probe <= k] = np.nan
-            own = left.mate_start, left.mate_stop, left.self_position
-            genuine = gather(left.values, *own)[0]
+            genuine, _, _ = gather(left.values, left.mate_start, left.mate_stop, left.self_position)
             made = np.count_nonzero(left.values == left.values)
             accepted = np.count_nonzero(is_accepted(left.values, threshold))
             mates = np.count_nonzero(is_accepted(genuine, threshold))
@@ -308,7 +314,7 @@ def error_discard(
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
     probe, gallery = template_columns(scores, quality, "quality")
-    samples, places = _places(scores, (_numbers(probe), _numbers(gallery)))
+    samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     fused = None
@@ -317,14 +323,16 @@ def error_discard(
     counts = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
-    given = rule.name == "fixed"
+    chosen_on = "the same data; its errors there are optimistic"
+    if rule.name == "fixed":
+        chosen_on = "given"
     return ds.assign_attrs(
         quality=quality if isinstance(quality, str) else "given values",
         templates=templates,
         fusion=fused or "none",
         threshold_rule=str(rule),
         threshold_rule_in_words=rule.words,
-        chosen_on="given" if given else "the same data; its errors there are optimistic",
+        chosen_on=chosen_on,
     )
 
 
@@ -353,7 +361,7 @@ def _number(place: int, value: Any) -> float:
     return number
 
 
-def _places(scores: Scores, quality: _Sides) -> tuple[int, _Sides]:
+def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGallery]:
     """Return the number of samples, and the place of each probe and template among all.
 
     The lowest quality is first, equal ones are in order; a template on both sides is one sample.
@@ -374,11 +382,8 @@ def _places(scores: Scores, quality: _Sides) -> tuple[int, _Sides]:
     place = np.empty(len(order), dtype=np.int64)
     place[sample[order]] = np.arange(len(order))
     m = scores.shape[0]
-    return len(order), (place[sample[:m]], place[sample[m:]])
+    return len(order), ProbesAndGallery(place[sample[:m]], place[sample[m:]])
 
-
-# An array of the probes, and one of the gallery templates.
-_Sides = tuple[np.ndarray, np.ndarray]
 
 # Proportions that are shown of a longer curve.
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -403,7 +408,7 @@ def blocks(found: Found) -> Iterator[Block]:
         rates = [percent(x, unit="") for x in ds["frr"].values[places].tolist()]
         rows.append([name, number(float(ds["pauc"]), ".4f"), *rates])
     yield Sentence("FRR, %, by the proportion of the samples that is discarded")
-    yield Table([" ", "pAUC", *(f"{100 * x:g} %" for x in fractions[places])], rows)
+    yield Table([" ", "pAUC", *map("{:g} %".format, 100 * fractions[places])], rows)
     text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
     yield Note(text, indented=False)
     yield Warnings(found)

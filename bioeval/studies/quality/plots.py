@@ -21,13 +21,13 @@ def _of_samples(systems: Sequence[System]) -> list[str]:
     """Return the samples and the threshold common to all curves."""
     samples = {int(system.dataset["samples"]) for system in systems}
     rule = agreed(systems, "threshold_rule_in_words")
-    given = agreed(systems, "chosen_on") == "given"
+    said = []
     if len(samples) == 1:
-        said = [counted(samples.pop(), "samples")]
-    else:
-        said = []
-    said.append(f"at {rule}{'' if given else ' of all attempts'}" if rule else "")
-    return ["; ".join(filter(None, said))]
+        said.append(counted(samples.pop(), "samples"))
+    if rule:
+        given = agreed(systems, "chosen_on") == "given"
+        said.append(f"at {rule}{' of all attempts' * (not given)}")
+    return ["; ".join(said)]
 
 
 def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:

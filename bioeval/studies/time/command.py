@@ -84,7 +84,9 @@ def command(data: str, ages: Any, **options: Any) -> None:
             shared = ("threshold", "confidence", "replicates", "random_state")
             given = {name: run.options[name] for name in shared}
             datasets["ageing"] = run.count(ageing, scores, ages, **given)
-        tables = {name: rows(ds) for name, ds in datasets.items()}
-        parts = {name: described(ds, bins=tables[name]) for name, ds in datasets.items()}
-        csv = {f"{name.replace('_', '-')}.csv": table for name, table in tables.items()}
+        parts, csv = {}, {}
+        for name, ds in datasets.items():
+            table = rows(ds)
+            parts[name] = described(ds, bins=table)
+            csv[f"{name.replace('_', '-')}.csv"] = table
         run.finish(datasets, {"file": data, **parts}, csv, apart=True)

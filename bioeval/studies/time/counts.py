@@ -6,7 +6,6 @@ a second look, at the scores of a few cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -117,10 +116,8 @@ def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
         if edges.dtype.kind == "M":
-            kinds = ("dates", "numbers")
-        else:
-            kinds = ("numbers", "dates")
-        raise DataError(f"{name} has {kinds[0]}, but times are {kinds[1]}")
+            raise DataError(f"{name} has dates, but times are numbers")
+        raise DataError(f"{name} has numbers, but times are dates")
     return edges
 
 
@@ -164,8 +161,8 @@ class ProbeAttemptsJob:
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        columns = [np.concatenate(x) for x in zip(*self.found, strict=True)]
-        genuine = {name: ConcatenatedRows.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
+        columns = map(np.concatenate, zip(*self.found, strict=True))
+        genuine = dict(zip(_GENUINE, map(ConcatenatedRows.of, columns), strict=True))
         return {**genuine, "impostors": ConcatenatedRows.of(self.impostors[low:high])}
 
     def include_counts(self, found: dict[str, Any]) -> None:
@@ -177,15 +174,14 @@ class ProbeAttemptsJob:
         """Add the attempts of a block of rows."""
         if self.multi:
             block = block.fused(self.fusion)
-        rows = block.values, block.mate_start, block.mate_stop
-        value, row, position = gather(*rows, block.self_position)
-        if self.multi:
-            column = position
-        else:
-            column = block.columns[0][position]
+        values, start, stop = block.values, block.mate_start, block.mate_stop
+        value, row, column = gather(values, start, stop, block.self_position)
+        if not self.multi:
+            column = block.columns[0][column]
         self.found.append((value.astype(np.float64), row + block.low, column))
         if self.counter is not None:
-            self.impostors[block.low : block.low + len(block.values)] = self.counter.by_row(*rows)
+            accepted = self.counter.by_row(values, start, stop)
+            self.impostors[block.low : block.low + len(values)] = accepted
 
     def result(self) -> ProbeAttemptsJob:
         """Return the attempts found."""
@@ -281,11 +277,8 @@ def _by_rule(
             f"{lacking} attempt; give a number"
         )
     total, accepted = whole.impostor_attempts, whole.errors_at(chosen.threshold)[0]
-    attempts = [total - outside.test.impostor_attempts for outside in judged]
-    accepts = [accepted - outside.test.errors_at(chosen.threshold)[0] for outside in judged]
-    threshold = chosen.threshold
-    return (
-        math.nan if math.isnan(threshold) else float(threshold),
-        np.array(attempts, dtype=np.int64),
-        np.array(accepts, dtype=np.int64),
-    )
+    attempts, accepts = np.empty((2, bins), dtype=np.int64)
+    for b, fold in enumerate(judged):
+        attempts[b] = total - fold.test.impostor_attempts
+        accepts[b] = accepted - fold.test.errors_at(chosen.threshold)[0]
+    return float(chosen.threshold), attempts, accepts

@@ -143,9 +143,10 @@ AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
 def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the number, or the sum of weights, in each bin; -1 marks what is in no bin."""
     inside = codes >= 0
-    sums = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
-    whole = weights is None or weights.dtype.kind in "biu"
-    if whole:
+    if weights is None:
+        return np.bincount(codes[inside], minlength=bins)
+    sums = np.bincount(codes[inside], weights[inside], bins)
+    if weights.dtype.kind in "biu":
         return sums.astype(np.int64)
     return sums
 
@@ -202,15 +203,17 @@ def _searches(
     assert tally is not None
     mated, weights = identified(tally, attempts.threshold, ranks, ties)
     searches = by_bin(codes[mated], count)
-    hits = {name: _hits_by_bin(codes[mated], count, each) for name, each in weights.items()}
+    rates, hits = {}, {}
+    for name, each in weights.items():
+        number = np.stack([by_bin(codes[mated], count, by_rank) for by_rank in each], axis=1)
+        rates[name] = ratio(number, searches[:, None])
+        hits[f"{name}_count"] = number
     others = tally.impostor_probes(tally.impostor_role("auto"))
     accepted = is_accepted(tally.other[others], attempts.threshold)
     non_mated = by_bin(codes[others], count)
     fa = by_bin(codes[others], count, accepted)
-    both = ("time", "rank")
     return {
-        **{name: (both, ratio(x, searches[:, None])) for name, x in hits.items()},
-        **{f"{name}_count": (both, x) for name, x in hits.items()},
+        **along(("time", "rank"), **rates, **hits),
         **along(
             ("time",),
             mated_searches=searches,
@@ -219,11 +222,6 @@ def _searches(
             non_mated_searches=non_mated,
         ),
     }
-
-
-def _hits_by_bin(codes: np.ndarray, count: int, by_rank: np.ndarray) -> np.ndarray:
-    """Return the sums in each bin, shape (bins, ranks)."""
-    return np.stack([by_bin(codes, count, weights) for weights in by_rank], axis=1)
 
 
 def identified(
@@ -254,10 +252,7 @@ def ageing_dataset(
     inside = np.where(finite, codes, -1)
     number = by_bin(inside, count)
     mean = ratio(by_bin(inside, count, score), number)
-    if count:
-        away = np.where(finite, score - mean[inside], 0.0)
-    else:
-        away = score
+    away = np.where(finite, score - mean[inside], 0.0) if count else score
     spread = np.sqrt(ratio(by_bin(inside, count, away**2), number))
     variables: Variables = {
         **along(
@@ -294,7 +289,9 @@ def outside_warning(number: int, total: int, what: str) -> list[str]:
 
 def _stored(edges: np.ndarray) -> np.ndarray:
     """Return edges as they are stored in files: float64, or dates in nanoseconds."""
-    return edges.astype("datetime64[ns]" if edges.dtype.kind == "M" else np.float64)
+    if edges.dtype.kind == "M":
+        return edges.astype("datetime64[ns]")
+    return edges.astype(np.float64)
 
 
 _DAY = np.timedelta64(1, "D")
@@ -521,10 +518,7 @@ def ageing(
     everyone = np.zeros(view.shape[0], dtype=np.int64)
     attempts = attempts_over_time(reader, everyone, 1, counting, progress)
     age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
-    if age.dtype.kind == "m":
-        age = age / _DAY
-    else:
-        age = age.astype(np.float64)
+    age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
     known = ~np.isnan(age)
     if not known.any():
         raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
@@ -607,8 +601,10 @@ def _lines(
     finite = np.isfinite(score)
     who, people = person[finite], len(weights)
     # Around the means, so that no digit is lost; the slope is the same.
-    middle = age[finite].mean(), score[finite].mean() if finite.any() else np.nan
-    x, y = age[finite] - middle[0], score[finite] - middle[1]
+    mean_age, mean_score = age[finite].mean(), np.nan
+    if finite.any():
+        mean_score = score[finite].mean()
+    x, y = age[finite] - mean_age, score[finite] - mean_score
     n = by_bin(who, people, np.ones(len(x)))
     sx = by_bin(who, people, x)
     sy = by_bin(who, people, y)
@@ -624,7 +620,7 @@ def _lines(
     }
     slope = slopes["slope"][0]
     variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
-    variables["intercept"] = np.float64(middle[1] - slope * middle[0])
+    variables["intercept"] = np.float64(mean_score - slope * mean_age)
     return variables, {name: confidence_limits(value, options) for name, value in slopes.items()}
 
 
@@ -638,7 +634,8 @@ def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
     over = "age"
     if "time" in ds.dims:
         over = "time"
-    columns = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
+    end = f"{over}_end"
+    columns = {over: _plain_times(ds[over].values), end: _plain_times(ds[end].values)}
     for name, values in ds.data_vars.items():
         if values.dims == (over,) and name not in columns:
             columns[str(name)] = values.values.tolist()
@@ -664,6 +661,7 @@ def blocks(found: Found) -> Iterator[Block]:
 
 
 def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield the threshold, a line for each bin, and what ageing costs."""
     ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
     title = "Rates over time"
     if ageing:
@@ -674,32 +672,14 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
     if said := excluded({"": attrs}):
         yield Sentence(f"excluded: {said}")
-    rates = {
-        "verification": ["frr", *(["far"] if "far" in ds else [])],
-        "identification": ["dir", "cms"] if "dir" in ds else [],
-    }
+    rates = {"verification": ["frr"], "identification": list[str]()}
+    if not ageing:
+        rates["verification"].append("far")
+    if "dir" in ds:
+        rates["identification"] += ["dir", "cms"]
     yield Sentence(Terms(own, rates))
     yield Sentence()
-    starts = [next(iter(row.values())) for row in rows(ds)]
-    dates = any(isinstance(x, str) for x in starts)
-    table = {"from": starts if dates else in_one_precision(starts, 6)}
-    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
-    for name, head in {**counts, "genuine_attempts": "genuine"}.items():
-        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
-        table[head] = [number(x, digits) for x in ds[name].values.tolist()]
-    for name in ("mean", "sd") if ageing else ():
-        table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
-    table |= _rates(ds, "frr", "FRR") | (_rates(ds, "far", "FAR") if "far" in ds else {})
-    # Both are TPIR in the terms of ISO.
-    heads = {"dir": "DIR {}", "cms": "CMS {}"}
-    if attrs.get("terms") == "iso":
-        heads = {"dir": "TPIR {}", "cms": "TPIR {}, no T"}
-    for rank in ds["rank"].values.tolist() if "rank" in ds.dims else ():
-        for name, head in heads.items():
-            table |= _rates(ds.sel(rank=rank), name, head.format(rank))
-    if "mrep" in ds:
-        for name, head in (("mean_ap", "mAP"), ("mrep", "mReP"), ("mfr", "mFR")):
-            table |= _rates(ds, name, head)
+    table = _columns_of_ages(ds) if ageing else _columns_of_times(ds)
     yield Table([*table], [*zip(*table.values(), strict=True)])
     yield Sentence()
     if ageing:
@@ -717,6 +697,49 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
         yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
     yield Intervals(own)
     yield Warnings(own)
+
+
+def _columns_of_ages(ds: xr.Dataset) -> dict[str, list[str]]:
+    """Return the columns of the table of ages, by their heads."""
+    return {
+        "from": in_one_precision(ds["age"].values.tolist(), 6),
+        "genuine": _numbers(ds, "genuine_attempts"),
+        "mean": in_one_precision(ds["genuine_mean"].values.tolist()),
+        "sd": in_one_precision(ds["genuine_sd"].values.tolist()),
+        **_rates(ds, "frr", "FRR"),
+    }
+
+
+def _columns_of_times(ds: xr.Dataset) -> dict[str, list[str]]:
+    """Return the columns of the table of times, by their heads."""
+    starts = _plain_times(ds["time"].values)
+    if ds["time"].dtype.kind != "M":
+        starts = in_one_precision(starts, 6)
+    table = {
+        "from": starts,
+        "probes": _numbers(ds, "probes"),
+        "enrolled": _numbers(ds, "gallery_subjects"),
+        "genuine": _numbers(ds, "genuine_attempts"),
+        **_rates(ds, "frr", "FRR"),
+        **_rates(ds, "far", "FAR"),
+    }
+    if "dir" in ds:
+        # Both are TPIR in the terms of ISO.
+        heads = {"dir": "DIR {}", "cms": "CMS {}"}
+        if ds.attrs.get("terms") == "iso":
+            heads = {"dir": "TPIR {}", "cms": "TPIR {}, no T"}
+        for rank in ds["rank"].values.tolist():
+            for name, head in heads.items():
+                table |= _rates(ds.sel(rank=rank), name, head.format(rank))
+    if "mrep" in ds:
+        for name, head in (("mean_ap", "mAP"), ("mrep", "mReP"), ("mfr", "mFR")):
+            table |= _rates(ds, name, head)
+    return table
+
+
+def _numbers(ds: xr.Dataset, name: str) -> list[str]:
+    digits = "," if ds[name].dtype.kind == "i" else ",.1f"
+    return [number(x, digits) for x in ds[name].values.tolist()]
 
 
 def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
@@ -767,9 +790,9 @@ def reid_over_time(
 
 def _means(mean: QueryMean, codes: np.ndarray, bins: int) -> np.ndarray:
     """Return the mean over the queries of each bin, NaN where there are none."""
-    of = codes[mean.query]
-    order = np.argsort(of, kind="stable")
-    starts = np.searchsorted(of[order], np.arange(bins + 1))
-    values = mean.values.reshape(len(of))[order]
+    bin_of = codes[mean.query]
+    order = np.argsort(bin_of, kind="stable")
+    starts = np.searchsorted(bin_of[order], np.arange(bins + 1))
+    values = mean.values.reshape(len(bin_of))[order]
     sums = [values[low:high].sum() for low, high in zip(starts, starts[1:], strict=False)]
     return ratio(np.array(sums), by_bin(codes[mean.counted], bins))

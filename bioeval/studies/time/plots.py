@@ -91,12 +91,13 @@ class _Panels(OneResultDisplay):
         self._labelled("", label, ax=ax)
 
     def _undefined(self, *names: str) -> list[str]:
-        """Return the rates that have no panel, since no bin has a value."""
-        return [name for name in names if np.isnan(self._dataset[name].values).all()]
+        """Return the rates of the result that have no panel, since no bin has a value."""
+        ds = self._dataset
+        return [name for name in names if name in ds and np.isnan(ds[name].values).all()]
 
     def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
         attrs = self._dataset.attrs
-        for rate in self._undefined(*(x for x in ("frr", "far") if x in self._dataset)):
+        for rate in self._undefined("frr", "far"):
             text = term_translator(self._dataset, "verification")(rate.upper())
             lines.append(f"{text} is not defined in any bin")
         if "interval_method" in attrs:
@@ -132,7 +133,8 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         identifies = "dir" in ds
         rates = {"frr": "False reject rate, FRR", "far": "False accept rate, FAR"}
-        rates = {k: v for k, v in rates.items() if k not in self._undefined(*rates)}
+        for rate in self._undefined("frr", "far"):
+            del rates[rate]
         self._start(ax, len(rates) + identifies + 1)
         translate = term_translator(ds, "verification")
         for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
@@ -158,15 +160,16 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
-        one, lowest, named = ds.sel(rank=rank), 1.0, []
+        at_rank, lowest, named = ds.sel(rank=rank), 1.0, []
         across = np.repeat(self.edges, 2)[1:-1]
         for hue, name in ((2, "dir"), (3, "cms")):
-            values, band = one[name].values, _band(one, name)
-            text = translate(name.upper()) + (", no threshold" if name == "cms" else "")
+            values, band = at_rank[name].values, _band(at_rank, name)
+            text = translate(name.upper()) + ", no threshold" * (name == "cms")
             self._steps(ax, values, hue, band, label=text, **style)
             named.append(Labelled(text, colour_of(hue), across, np.repeat(values, 2)))
-            for least in (values, *([] if band is None else band[:1])):
-                lowest = float(np.nanmin(least, initial=lowest))
+            lowest = float(np.nanmin(values, initial=lowest))
+            if band is not None:
+                lowest = float(np.nanmin(band[0], initial=lowest))
         ax.set_ylim(*rate_limits(lowest))
         ax.yaxis.set_major_formatter(percent)
         self._name_lines(named, ax)

@@ -84,28 +84,29 @@ def check_tracks(
     require_callable("progress", progress)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
     looks = []
+    targets = boxes_of_targets = identities = boxes = 0
     for pair in pairs:
         if progress is not None:
             progress(pair.name)
-        looks.append(_Look(make_scene(pair, ignored, "accept"), iou))
-    scenes = [x.scene for x in looks]
-    targets = sum(len(np.unique(x.truth.code)) for x in looks)
-    identities = sum(len(np.unique(x.result.code)) for x in looks)
-    boxes_of_targets = counted(sum(len(x.truth) for x in looks), "boxes")
-    boxes = counted(sum(len(x.result) for x in looks), "boxes")
+        look = _Look(make_scene(pair, ignored, "accept"), iou)
+        looks.append(look)
+        targets += len(look.targets)
+        boxes_of_targets += len(look.truth)
+        identities += len(look.identities)
+        boxes += len(look.result)
     data = (
-        f"{counted(targets, 'targets')}, {boxes_of_targets}; "
-        f"{counted(identities, 'identities')}, {boxes} of the result"
+        f"{counted(targets, 'targets')}, {counted(boxes_of_targets, 'boxes')}; "
+        f"{counted(identities, 'identities')}, {counted(boxes, 'boxes')} of the result"
     )
-    if len(scenes) > 1:
-        data += f"; {len(scenes)} sequences"
+    if len(looks) > 1:
+        data += f"; {len(looks)} sequences"
     findings = [
-        _sequences(len(scenes), notes),
+        _sequences(len(looks), notes),
         _boxes(looks),
         _frames(looks),
         _identities(looks),
         _tracks(looks, targets),
-        _duplicates(scenes),
+        _duplicates(looks),
     ]
     return DataCheck(data, "tracking", tuple(findings))
 
@@ -137,6 +138,7 @@ class _Look:
         self.scene, self.iou = scene, iou
         self.truth = scene.truth.select(scene.counted)  # the boxes that are evaluated
         self.result = scene.result
+        self.targets, self.identities = np.unique(self.truth.code), np.unique(self.result.code)
         best, self.touched, self.met = self._compare(self.result)
         self.found, self.overlap = _rates(best, iou)
         # Only the better of the two: another reading of the boxes, or a shift of the frames.
@@ -148,14 +150,9 @@ class _Look:
             else:
                 self.reading = None
 
-    @property
-    def weight(self) -> int:
-        """The number of boxes of targets."""
-        return len(self.truth)
-
     def of(self, places: Sequence[Any]) -> list[str]:
         """Return places with the name of the sequence."""
-        return [f"{self.scene.name}: {x}" if self.scene.name else str(x) for x in places]
+        return [f"{self.scene.heading}{place}" for place in places]
 
     def _compare(self, result: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the largest overlap of each box of a target, and the identities and targets met.
@@ -177,13 +174,13 @@ class _Look:
         That is, in at least half of the frames of either.
         """
         codes, frames = self.result.code, self.result.frame
-        own = np.bincount(codes, minlength=len(self.scene.identity_ids))
-        apart = np.isin(np.arange(len(own)), identities)
+        lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
+        apart = np.isin(np.arange(len(lengths)), identities)
         said = []
         for target in targets:
             others = np.unique(self.truth.frame[self.truth.code == target])
-            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(own))
-            near = np.flatnonzero(apart & (shared >= MOST * (own + len(others) - shared)))
+            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(lengths))
+            near = np.flatnonzero(apart & (shared >= MOST * (lengths + len(others) - shared)))
             if len(near):
                 (one,) = self.of([self.scene.identity_ids[near[0]]])
                 whom = self.scene.target_ids[target]
@@ -258,6 +255,14 @@ def _rates(best: np.ndarray, iou: float) -> tuple[float, float]:
     return (0.0, 0.0)
 
 
+def _severity(is_error: bool, is_warning: bool = True) -> str:
+    if is_error:
+        return "error"
+    if is_warning:
+        return "warning"
+    return "note"
+
+
 def _sequences(number: int, notes: Sequence[str]) -> Finding:
     if notes:
         return Finding("sequences", "note", "; ".join(notes), len(notes))
@@ -266,27 +271,32 @@ def _sequences(number: int, notes: Sequence[str]) -> Finding:
 
 def _boxes(looks: Sequence[_Look]) -> Finding:
     """Return whether boxes of another scale or form would find more."""
-    total = max(1, sum(x.weight for x in looks))
-    share = sum(x.found * x.weight for x in looks) / total
-    least = f"an overlap (IoU) of {looks[0].iou:g} or more"
-    said = f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
-    wrong = []
+    total = boxes = 0
+    share = 0.0
+    places: list[str] = []
+    wrong: list[_Reading] = []
     for look in looks:
+        total += len(look.truth)
+        boxes += len(look.result)
+        share += look.found * len(look.truth)
         best = look.reading
         if best is not None and best.found >= look.found + GAIN and best.found > MOST:
-            wrong.append((look, best))
+            wrong.append(best)
+            places += look.of(["all boxes"])
+    share /= max(1, total)
+    least = f"an overlap (IoU) of {looks[0].iou:g} or more"
+    said = f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
     if wrong:
-        look, best = wrong[0]
-        rate = percent(best.found, "fine")
+        best = wrong[0]
         return Finding(
             "boxes",
             "error",
-            f"{said}; read as {best.words}, {rate} have",
+            f"{said}; read as {best.words}, {percent(best.found, 'fine')} have",
             count=len(wrong),
-            where=listed([x for one, _ in wrong for x in one.of(["all boxes"])]),
+            where=listed(places),
             remedy=best.remedy,
         )
-    if not any(len(x.result) for x in looks):
+    if not boxes:
         remedy = "check whether the tracker wrote its file"
         return Finding("boxes", "error", "the result has no box", count=1, remedy=remedy)
     if not share:
@@ -294,7 +304,7 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
             "boxes",
             "error",
             f"no box of the result has {least} with a box of a target",
-            count=sum(len(x.result) for x in looks),
+            count=boxes,
             remedy="check whether both sides have the same video, image size and columns",
         )
     return Finding("boxes", "ok", said)
@@ -315,7 +325,7 @@ def _frames(looks: Sequence[_Look]) -> Finding:
         if best and best.overlap >= look.overlap + CLOSER and best.found >= look.found:
             return Finding(
                 "frames",
-                "error" if best.found >= look.found + GAIN else "warning",
+                _severity(best.found >= look.found + GAIN),
                 f"with {best.frames:+d} added to the frames of the result the mean overlap is "
                 f"{best.overlap:.3f} instead of {look.overlap:.3f}",
                 count=1,
@@ -330,7 +340,7 @@ def _frames(looks: Sequence[_Look]) -> Finding:
     share = lacking / there
     return Finding(
         "frames",
-        "error" if share >= MOST else "warning" if share > SOME else "note",
+        _severity(share >= MOST, share > SOME),
         f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
         count=lacking,
         where=f"frame {listed(places)}",
@@ -358,7 +368,7 @@ def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
         return None
     return Finding(
         "frames",
-        "error" if len(places) >= MOST * frames else "warning",
+        _severity(len(places) >= MOST * frames),
         f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
         "others, and no ground truth: all of these count as false positives",
         count=len(places),
@@ -372,25 +382,18 @@ def _identities(looks: Sequence[_Look]) -> Finding:
     strangers, lost, number, targets = [], 0, 0, 0
     beside: list[str] = []
     for look in looks:
-        every = np.unique(look.result.code)
-        number += len(every)
-        apart = np.setdiff1d(every, look.touched)
+        number += len(look.identities)
+        apart = np.setdiff1d(look.identities, look.touched)
         strangers += look.of(look.scene.identity_ids[apart].tolist())
-        there = np.unique(look.truth.code)
-        targets += len(there)
-        unmet = np.setdiff1d(there, look.met)
+        targets += len(look.targets)
+        unmet = np.setdiff1d(look.targets, look.met)
         lost += len(unmet)
         beside += look.beside(apart, unmet)
     also = ""
     if lost:
         also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped"
     if not strangers:
-        if lost > SOME * targets:
-            severity = "warning"
-        elif lost:
-            severity = "note"
-        else:
-            severity = "ok"
+        severity = _severity(False, lost > SOME * targets) if lost else "ok"
         message = f"every identity overlaps a target{also}"
         return Finding("identities", severity, message, lost)
     share = len(strangers) / number
@@ -409,7 +412,7 @@ def _identities(looks: Sequence[_Look]) -> Finding:
         )
     return Finding(
         "identities",
-        "error" if share == 1 else "warning" if share > SOME or beside else "note",
+        _severity(share == 1, share > SOME or bool(beside)),
         message,
         count=len(strangers),
         where=f"identity {listed(strangers)}",
@@ -448,18 +451,17 @@ def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
     return Finding("tracks", "ok", said)
 
 
-def _duplicates(scenes: Sequence[Scene]) -> Finding:
+def _duplicates(looks: Sequence[_Look]) -> Finding:
     """Return ids that the result has twice in a frame."""
-    again, places = 0, []
-    for scene in scenes:
-        code, frame = scene.result.code, scene.result.frame
+    again = 0
+    places: list[str] = []
+    for look in looks:
+        code, frame = look.result.code, look.result.frame
         twice = np.flatnonzero((code[1:] == code[:-1]) & (frame[1:] == frame[:-1])) + 1
         again += len(twice)
-        places += [
-            f"{scene.name + ': ' if scene.name else ''}id {scene.identity_ids[code[i]]} in frame "
-            f"{scene.number[frame[i]]}"
-            for i in twice[:3].tolist()
-        ]
+        first = twice[:3]
+        ids, numbers = look.scene.identity_ids[code[first]], look.scene.number[frame[first]]
+        places += look.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")
     return Finding(

@@ -136,13 +136,14 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             "sequence": "sequences.csv",
             "spell": "segments.csv",
         }
+        drawn = functools.partial(_draw, dataset) if "spell" in dataset.dims else None
         run.save(
             _document(dataset, truth, result),
             dataset,
             TrackingTable(dataset, True),
             shown=TrackingTable(dataset, targets),
             csv={files[dim]: _columns(dataset, dim) for dim in files if dim in dataset.dims},
-            drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
+            drawn=drawn,
         )
 
 
@@ -203,12 +204,14 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     save(display, folder / "hota.png")
     plt.close(display.figure_)
     drawn: set[str] = set()
-    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
+    sequences: list[str | None] = [None]
+    if "sequence" in dataset:
+        sequences = dataset["sequence"].values.tolist()
     for sequence in sequences:
         cameras: list[str | None] = [*cameras_of(dataset, sequence)]
         for camera in cameras or [None]:
-            parts = [part for part in (sequence, camera) if part is not None]
-            stem = "_".join(["timeline", *(re.sub(r"[^\w.-]", "_", part) for part in parts)])
+            stem = "_".join(filter(None, ("timeline", sequence, camera)))
+            stem = re.sub(r"[^\w.-]", "_", stem)
             name, number = stem, 1
             while name in drawn:  # a name may differ in what a file's cannot have
                 number += 1

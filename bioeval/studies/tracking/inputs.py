@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
         return LAYOUTS[columns]
     names = tuple(columns.replace(",", " ").split())
     if len(names) < 2:
-        listed = " or ".join(repr(layout) for layout in LAYOUTS)
+        listed = " or ".join(map(repr, LAYOUTS))
         raise DataError(
             f"{Argument('columns')} is {columns!r}; expected {listed}, or the names of the "
             f"columns in order: {', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
@@ -121,10 +122,13 @@ def columns_read(columns: tuple[str, ...], width: int) -> dict[str, int]:
 
     In the format of 2015 the eighth of ten columns is a world coordinate, not a class.
     """
-    read = {name: i for i, name in enumerate(columns) if name != "-"}
+    read = {}
+    for i, name in enumerate(columns):
+        if name != "-" and (i < width or name in (*NEEDED, "camera")):
+            read[name] = i
     if columns == LAYOUTS["motchallenge"] and width >= _OF_2015:
         del read["class"]
-    return {name: i for name, i in read.items() if i < width or name in (*NEEDED, "camera")}
+    return read
 
 
 def least_width(columns: tuple[str, ...]) -> int:
@@ -218,17 +222,15 @@ def joined(cameras: Mapping[str, Rows]) -> Rows:
     for rows in parts:
         place.append(rows.place + len(places))
         places += rows.places
+    columns: dict[str, Any] = {}
+    for name in ("line", "frame", "identity", "box", "flag", "category"):
+        columns[name] = np.concatenate([getattr(rows, name) for rows in parts])
     return Rows(
         places=places,
         place=np.concatenate(place),
-        line=np.concatenate([rows.line for rows in parts]),
-        camera=np.repeat(list(cameras), [len(rows) for rows in parts]),
-        frame=np.concatenate([rows.frame for rows in parts]),
-        identity=np.concatenate([rows.identity for rows in parts]),
-        box=np.concatenate([rows.box for rows in parts]),
-        flag=np.concatenate([rows.flag for rows in parts]),
-        category=np.concatenate([rows.category for rows in parts]),
+        camera=np.repeat(list(cameras), list(map(len, parts))),
         line_word=next(iter(parts)).line_word,
+        **columns,
     )
 
 
@@ -251,35 +253,40 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     """
     text = read_text(existing_file(path, _WHAT))
     lines = text.split("\n")
-    kept = [i for i, line in enumerate(lines) if (word := line.lstrip()) and word[0] != "#"]
-    if not kept and not any("#" in line for line in lines):
+    kept = list(map(_is_row, lines))
+    rows, line = list(compress(lines, kept)), np.flatnonzero(kept) + 1
+    if not rows and "#" not in text:
         raise DataError(f"{path}: holds nothing but blank lines; expected a box in each line")
-    delimiter = None
-    if any("," in lines[i] for i in kept[:1]):
-        delimiter = ","
-    rows = [lines[i] for i in kept]
-    width = len(rows[0].split(delimiter)) if rows else least_width(columns)
+    delimiter, width = None, least_width(columns)
+    if rows:
+        if "," in rows[0]:
+            delimiter = ","
+        width = len(rows[0].split(delimiter))
     read = columns_read(columns, width)
-    names = [name for name in read if name != "camera"]
-    line = np.array(kept, dtype=np.int64) + 1
-    table = {name: np.zeros(0) for name in names}
+    place_of_camera = read.pop("camera", None)
+    table = dict.fromkeys(read, np.zeros(0))
     readable = True
     if rows:
-        places = [read[name] for name in names]
+        places = list(read.values())
         try:
             numbers = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
-            table = dict(zip(names, numbers.T, strict=True))
+            table = dict(zip(read, numbers.T, strict=True))
         except ValueError:
             readable = False
     camera = None
-    if "camera" in read and readable:
-        camera = np.array([row.split(delimiter)[read["camera"]].strip() for row in rows], dtype=str)
+    if place_of_camera is not None and readable:
+        camera = np.array([row.split(delimiter)[place_of_camera].strip() for row in rows], str)
     unnamed = camera is not None and (camera == "").any()
     # A row of another length is incomplete, or has a flag that the others lack.
     ragged = len({len(row.split(delimiter)) for row in rows}) > 1
     if not readable or unnamed or ragged or first_fault(table) is not None:
         raise _fault(path, rows, line, columns, delimiter, width)
     return build(table, camera, line, str(path))
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is neither blank nor a remark."""
+    return line.lstrip()[:1] not in ("", "#")
 
 
 def _fault(
@@ -310,7 +317,9 @@ def _fault(
                     return DataError(f"{where}: camera is empty; expected its name or number")
                 continue
             try:
-                value = float(word if word.isascii() and "_" not in word else "")
+                if not word.isascii() or "_" in word:
+                    raise ValueError
+                value = float(word)
             except ValueError:
                 return DataError(f"{where}: {name} is {word!r}; expected a number")
             if problem := complaint(name, value):
@@ -329,13 +338,13 @@ def lists_boxes(path: Path) -> bool:
         lines = read_text(existing_file(path)).split("\n")
     except DataError:
         return False
-    kept = [x for x in lines[:_LOOKED] if x.strip() and not x.lstrip().startswith("#")]
-    return bool(kept) and all(_is_box(x.replace(",", " ").split()) for x in kept)
+    rows = list(filter(_is_row, lines[:_LOOKED]))
+    return bool(rows) and all(map(_is_box, rows))
 
 
-def _is_box(words: list[str]) -> bool:
+def _is_box(row: str) -> bool:
     try:
-        return len([float(x) for x in words]) >= len(NEEDED)
+        return len(list(map(float, row.replace(",", " ").split()))) >= len(NEEDED)
     except ValueError:
         return False
 
@@ -398,9 +407,11 @@ def read_pairs(
     """Return the pairs of ground truth and result, and remarks on skipped results."""
     truths, results = _sources(truth, "truth"), _sources(result, "result")
     if ("" in truths) != ("" in results):
-        several, one = ("result", "truth") if "" in truths else ("truth", "result")
+        several, single = "truth", "result"
+        if "" in truths:
+            several, single = single, several
         raise DataError(
-            f"{several} has several files and {one} is a single one; expected a folder, or a "
+            f"{several} has several files and {single} is a single one; expected a folder, or a "
             f"mapping of names, for both"
         )
     _require_all(truths, results, result, parts)
@@ -487,7 +498,7 @@ def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
         name = str(key)
         if not name or name in by_name:
             raise DataError(
-                f"{what} has the name {name!r}{' twice' if name else ''}; expected each sequence "
+                f"{what} has the name {name!r}{' twice' * bool(name)}; expected each sequence "
                 "or camera once, by its name"
             )
         by_name[name] = value
@@ -535,10 +546,9 @@ def _sequence(folder: Path) -> _Source | None:
         file = folder / "gt" / f"gt{ending}"
         if file.is_file():
             ini = folder / "seqinfo.ini"
-            length = None
             if ini.is_file():
-                length = sequence_length(ini)
-            return _Source(file, str(file), length, f"in {ini}")
+                return _Source(file, str(file), sequence_length(ini), f"in {ini}")
+            return _Source(file, str(file))
     return None
 
 
@@ -549,10 +559,10 @@ def _require_all(
     lacking = sorted(set(truths) - set(results))
     if lacking:
         place = str(given) if isinstance(given, str | os.PathLike) else "result"
-        one = {"sequences": "sequence", "cameras": "camera"}[parts]
+        singular = {"sequences": "sequence", "cameras": "camera"}[parts]
         raise DataError(
             f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
-            f"truth: {_some(lacking)}; expected a file <{one}>.txt for each"
+            f"truth: {_some(lacking)}; expected a file <{singular}>.txt for each"
             f"{nearest_name(lacking[0], results)}"
         )
 
@@ -570,7 +580,7 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
             return checked, "given"
     elif frames is not None:
         return require_integer("frames", frames, low=1, high=LAST_FRAME), "given"
-    return truth.length, truth.length_from if truth.length is not None else ""
+    return truth.length, truth.length_from
 
 
 def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
@@ -608,7 +618,7 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
             )
         lengths = dict(pair.frames)
     else:
-        lengths = {name: pair.frames for name in cameras}
+        lengths = dict.fromkeys(cameras, pair.frames)
     for rows in (pair.truth, pair.result):
         last = np.zeros(len(rows), dtype=np.int64)
         for name, length in lengths.items():

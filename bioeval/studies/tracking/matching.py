@@ -8,7 +8,7 @@ of both boxes are paired at once: every best assignment contains them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import sparse
@@ -71,6 +71,33 @@ class Scene:
     frames_from: str
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def heading(self) -> str:
+        """What begins a remark on one of several sequences; empty for a single one."""
+        return f"{self.name}: " * bool(self.name)
+
+
+class _OrderedRows(NamedTuple):
+    """Rows, a number of the frame of each over all cameras, and the order of frames and ids."""
+
+    rows: Rows
+    key: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Rows, place: dict[str, int], stride: int) -> _OrderedRows:
+        """Order rows; `place` is that of each camera, whose frames are fewer than `stride`."""
+        code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
+        key = code * stride + rows.frame
+        return cls(rows, key, np.lexsort((rows.line, rows.place, rows.identity, key)))
+
+    def coded(self, units: np.ndarray) -> tuple[Boxes, np.ndarray]:
+        """Return the boxes, with frames as places in `units`, and the id of each code."""
+        ids, codes = np.unique(self.rows.identity, return_inverse=True)
+        frame = np.searchsorted(units, self.key).astype(np.int64)
+        boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, self.rows.box)
+        return boxes.select(self.order), ids
+
 
 def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     """Order the rows of a sequence and code its targets and identities."""
@@ -78,44 +105,39 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
     lengths = frames_of(pair, cameras)
     place = {name: i for i, name in enumerate(cameras)}
-    stride = 1 + max((int(rows.frame.max()) for rows in (truth, result) if len(rows)), default=0)
-    keys, orders, notes = [], [], []
-    for rows in (truth, result):
-        code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
-        key = code * stride + rows.frame
-        order = np.lexsort((rows.line, rows.place, rows.identity, key))
-        notes += _check_twice(rows, key, order, duplicates if rows is result else "raise")
-        keys.append(key)
-        orders.append(order)
-    units = np.unique(np.concatenate(keys))
+    stride = 1 + int(max(truth.frame.max(initial=0), result.frame.max(initial=0)))
+    of_truth = _OrderedRows.of(truth, place, stride)
+    of_result = _OrderedRows.of(result, place, stride)
+    notes = _check_twice(of_truth, "raise") + _check_twice(of_result, duplicates)
+    units = np.union1d(of_truth.key, of_result.key)
     counted, distractor = _roles(truth, ignored)
-    sides = []
-    for rows, key, order in zip((truth, result), keys, orders, strict=True):
-        ids, codes = np.unique(rows.identity, return_inverse=True)
-        frame = np.searchsorted(units, key).astype(np.int64)
-        boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, rows.box).select(order)
-        sides.append((boxes, ids))
     notes += _remarks(truth, result, counted, lengths)
+    targets, target_ids = of_truth.coded(units)
+    identities, identity_ids = of_result.coded(units)
+    frames, frames_from = len(units), "rows"
+    if lengths is not None:
+        frames, frames_from = sum(lengths.values()), pair.frames_from
     return Scene(
         name=pair.name,
-        truth=sides[0][0],
-        result=sides[1][0],
-        target_ids=sides[0][1],
-        identity_ids=sides[1][1],
-        counted=counted[orders[0]],
-        distractor=distractor[orders[0]],
+        truth=targets,
+        result=identities,
+        target_ids=target_ids,
+        identity_ids=identity_ids,
+        counted=counted[of_truth.order],
+        distractor=distractor[of_truth.order],
         camera=units // stride,
         number=units % stride,
         cameras=cameras,
-        frames=len(units) if lengths is None else sum(lengths.values()),
-        frames_from=pair.frames_from if lengths is not None else "rows",
+        frames=frames,
+        frames_from=frames_from,
         notes=notes,
     )
 
 
-def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str) -> list[str]:
+def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[str]:
     """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
-    key, identity = key[order], rows.identity[order]
+    rows, order = ordered.rows, ordered.order
+    key, identity = ordered.key[order], rows.identity[order]
     again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
     if not len(again):
         return []
@@ -126,11 +148,11 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str
         ]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]
-    of = ""
+    where = ""
     if rows.camera[row]:
-        of = f" of camera {rows.camera[row]}"
+        where = f" of camera {rows.camera[row]}"
     raise DataError(
-        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{of} "
+        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{where} "
         f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
         f"({len(again)} boxes too many)"
     )
@@ -300,8 +322,10 @@ def _assign(
     left, i = np.unique(rows, return_inverse=True)
     right, j = np.unique(columns, return_inverse=True)
     weight = np.zeros((len(left), len(right)))
-    # With this much more for each pair, no sum of overlaps outweighs one pair more.
-    weight[i, j] = iou + (1 + min(weight.shape) if most_first else 0)
+    weight[i, j] = iou
+    if most_first:
+        # With this much more for each pair, no sum of overlaps outweighs one pair more.
+        weight[i, j] += 1 + min(weight.shape)
     a, b = linear_sum_assignment(weight, maximize=True)
     real = weight[a, b] > 0
     return list(zip(left[a[real]].tolist(), right[b[real]].tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -63,6 +63,7 @@ class TimelineDisplay(Display):
         identity: np.ndarray,
         over: list[str],
     ):
+        """Take the segments of the targets, and find the switches."""
         self.targets, self.row, self.over = targets, row, over
         self.first, self.last, self.identity = first, last, identity
         self.turn, self.switches = _turns(row, identity, first)
@@ -77,21 +78,21 @@ class TimelineDisplay(Display):
         targets = dataset["target"].values
         who = dataset["spell_target"].values
         sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
+        over = []
         if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
+            over.append(f"sequence {sequence}")
         chosen = np.isin(who, targets)
         if camera := _one("camera", camera, cameras_of(dataset, sequence)):
             chosen &= dataset["spell_camera"].values == camera
-        over = ", ".join(
-            [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
-        )
+            over.append(f"camera {camera}")
+        titles = [as_plot_text(", ".join(over))] if over else []
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first = dataset["first_frame"].values[chosen]
         last = dataset["last_frame"].values[chosen]
         identity = dataset["spell_identity"].values[chosen]
         names = [as_plot_text(str(t).rpartition("/")[2]) for t in targets.tolist()]
-        titles = [as_plot_text(over)] if over else []
         return cls(names, row, first, last, identity, titles)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -101,11 +102,10 @@ class TimelineDisplay(Display):
         ax.grid(False, axis="y")
         self.bars_ = []
         for shown, colour, thick in self._bars():
-            spans = np.stack([self.first[shown] - 0.5, self.last[shown] + 0.5], axis=1)
-            corners = [
-                [(a, y - thick), (b, y - thick), (b, y + thick), (a, y + thick)]
-                for (a, b), y in zip(spans.tolist(), self.row[shown].tolist(), strict=True)
-            ]
+            left, right = self.first[shown] - 0.5, self.last[shown] + 0.5
+            low, high = self.row[shown] - thick, self.row[shown] + thick
+            x, y = np.stack([left, right, right, left]), np.stack([low, low, high, high])
+            corners = list(np.stack([x.T, y.T], axis=2))
             bars = PolyCollection(corners, linewidth=0, **{"facecolor": colour, **style})
             self.bars_.append(bars)
             ax.add_collection(bars)
@@ -127,14 +127,15 @@ class TimelineDisplay(Display):
             self._empty("There are no targets.")
         return self
 
-    def _bars(self) -> list[tuple[np.ndarray, Any, float]]:
-        """Return groups of segments, each with its colour and thickness."""
+    def _bars(self) -> Iterator[tuple[np.ndarray, Any, float]]:
+        """Yield groups of segments, each with its colour and thickness."""
         missed = self.identity < 0
-        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, RULE, _THIN / 2)]
+        if missed.any():
+            yield missed, RULE, _THIN / 2
         for turn in range(_COLOURS):
             shown = ~missed & (self.turn % _COLOURS == turn)
-            kinds.append((shown, colour_of(turn), _THICK / 2))
-        return [kind for kind in kinds if kind[0].any()]
+            if shown.any():
+                yield shown, colour_of(turn), _THICK / 2
 
     def _name(self, value: float, _: Any) -> str:
         place = round(value)
@@ -266,17 +267,18 @@ def _with_mean(curve: Curve, _: bool = False) -> str:
 
 def _of_boxes(systems: Sequence[System]) -> list[str]:
     """Return the boxes compared; for several systems the ground truth, if it is the same."""
-    said = []
+    first = systems[0].dataset
+    said = _in_boxes(first, "targets", "truth_boxes")
+    if len(systems) == 1:
+        return [f"{said} against {_in_boxes(first, 'identities', 'result_boxes')}"]
     for system in systems:
-        truth, result = (
-            f"{counted(int(system.dataset[who]), who)} in "
-            f"{counted(int(system.dataset[boxes]), 'boxes')}"
-            for who, boxes in (("targets", "truth_boxes"), ("identities", "result_boxes"))
-        )
-        said.append(f"{truth} against {result}" if len(systems) == 1 else truth)
-    if len(set(said)) == 1:
-        return said[:1]
-    return []
+        if _in_boxes(system.dataset, "targets", "truth_boxes") != said:
+            return []
+    return [said]
+
+
+def _in_boxes(dataset: xr.Dataset, who: str, boxes: str) -> str:
+    return f"{counted(int(dataset[who]), who)} in {counted(int(dataset[boxes]), 'boxes')}"
 
 
 class HotaDisplay(CurvesDisplay):

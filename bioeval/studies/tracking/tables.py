@@ -91,7 +91,7 @@ class TrackingTable:
             yield Text("")
             rows = self._rows("sequence", columns, "sequence_")
             whole = [_cell(x, self.dataset[x].item()) for x in columns.values()]
-            rows.append(("all" if rows else "", whole))
+            rows.append(("all" * bool(rows), whole))
             yield from _table(columns, rows, fits, last_bold=len(rows) > 1)
         if self._targets:
             yield Text("")
@@ -105,9 +105,10 @@ class TrackingTable:
         self, dim: str, columns: dict[str, str], prefix: str = ""
     ) -> list[tuple[str, list[str]]]:
         """Return the name and the cells of each sequence or target; none without such names."""
-        rows = []
-        names = self.dataset[dim].values.tolist() if dim in self.dataset else []
-        for i, name in enumerate(names):
+        rows: list[tuple[str, list[str]]] = []
+        if dim not in self.dataset:
+            return rows
+        for i, name in enumerate(self.dataset[dim].values.tolist()):
             cells = [_cell(x, self.dataset[prefix + x].values[i]) for x in columns.values()]
             rows.append((str(name), cells))
         return rows
@@ -147,7 +148,7 @@ def _table(
     for i, (name, cells) in enumerate(rows):
         bold = last_bold and i == len(rows) - 1
         texts = map(Text, [*[name] * named, *cells])
-        table.add_row(*texts, style="bold" if bold else "")
+        table.add_row(*texts, style="bold" * bold)
     if fits(table):
         yield table
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -128,13 +129,13 @@ class Measured:
     """Measurements of one sequence; ``bioeval.base.variables`` describes each variable.
 
     The counts add up over sequences, with `overlap`, the sum of IoU over the matches, and so do the
-    sums of `hota`, of shape (thresholds,). `ids` and the variables of `targets` have the shape
-    (targets,), those of `segments` (segments,), target by target; ``spell_target`` is an id.
+    sums of `hota`, of shape (thresholds,). The variables of `targets` have the shape (targets,),
+    those of `segments` (segments,), target by target. ``target`` and ``spell_target`` are ids, with
+    the name of the sequence if there are several.
     """
 
     counts: dict[str, int | float]
     hota: dict[str, np.ndarray]
-    ids: np.ndarray
     targets: dict[str, np.ndarray]
     segments: dict[str, np.ndarray]
 
@@ -156,7 +157,7 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
     common = np.unique(overlaps.truth * width + result.code[overlaps.row])
     rows, identities = np.divmod(common, width)
     idtp = most_in_common(truth.code[rows], identities)
-    number = {state: int((targets["state"] == state).sum()) for state in STATES}
+    number = Counter(targets["state"].tolist())
     counts = {
         "frames": scene.frames,
         "frames_with_rows": frames,
@@ -180,11 +181,10 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
         "removed_result_boxes": len(scene.result) - len(result),
         "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
     }
-    ids = scene.target_ids[np.unique(truth.code)]
+    targets["target"] = _named(scene, scene.target_ids[np.unique(truth.code)])
     return Measured(
         counts,
         hota_sums(truth, result, all_overlaps, serial),
-        ids,
         targets,
         _segments(scene, truth, result, matched),
     )
@@ -268,9 +268,9 @@ def _segments(
         | (number[1:] != number[:-1] + 1)
     )
     first = np.flatnonzero(new)
-    last = np.append(first[1:], len(order)) - 1 if len(first) else first
+    last = np.append(first[1:], len(order))[: len(first)] - 1
     return {
-        "spell_target": scene.target_ids[target[first]],
+        "spell_target": _named(scene, scene.target_ids[target[first]]),
         "spell_identity": identity[first],
         "first_frame": number[first],
         "last_frame": number[last],
@@ -293,7 +293,10 @@ def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, A
         "idr": (c["idtp"], c["idtp"] + c["idfn"]),
         "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
     }
-    values = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    values = dict.fromkeys(quotients, np.nan)
+    for name, (numerator, denominator) in quotients.items():
+        if denominator:
+            values[name] = numerator / denominator
     return values | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
 
 
@@ -379,8 +382,10 @@ def hota_rates(
     if tp.any():
         for name, value in (("assa", 0), ("assre", 0), ("asspr", 0), ("loca", 1)):
             curves[name][tp == 0] = value
-    means = {name: float(values.mean()) for name, values in curves.items()}
-    by_threshold = {f"{name}_by_threshold": values for name, values in curves.items()}
+    means, by_threshold = {}, {}
+    for name, values in curves.items():
+        means[name] = float(values.mean())
+        by_threshold[f"{name}_by_threshold"] = values
     return {**means, **by_threshold, "tp_by_threshold": tp}
 
 
@@ -392,38 +397,35 @@ def tracking_dataset(
     timeline: bool = False,
 ) -> xr.Dataset:
     """Return the Dataset; several sequences are listed beside the total."""
-    total = _sum([part.counts for part in measured])
-    whole = _values(total, _sum([part.hota for part in measured]))
+    total = _combined([part.counts for part in measured], sum)
+    whole = _values(total, _combined([part.hota for part in measured], sum))
     variables: Variables = {}
     for name, value in whole.items():
         variables[name] = ("localisation_threshold",) * np.ndim(value), value
     coordinates: dict[str, np.ndarray] = {"localisation_threshold": THRESHOLDS}
-    several = any(scene.name for scene in scenes)
-    if several:
-        parts = [_values(part.counts, part.hota) for part in measured]
-        for name in whole:
-            column = np.array([part[name] for part in parts])
+    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
+    if scenes[0].name:
+        columns = _combined([_values(part.counts, part.hota) for part in measured], np.array)
+        for name, column in columns.items():
             variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), column
+            names[f"sequence_{name}"] = of_sequence(TRACKING[name])
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
-    coordinates["target"] = _named(scenes, [part.ids for part in measured])
-    variables |= along(("target",), **_together([part.targets for part in measured]))
-    cameras = max(len(scene.cameras) for scene in scenes)
+    targets = _combined([part.targets for part in measured], np.concatenate)
+    coordinates["target"] = targets.pop("target")
+    variables |= along(("target",), **targets)
+    cameras, sources = 0, list[str]()
+    remarks = [*notes]
+    for scene in scenes:
+        cameras = max(cameras, len(scene.cameras))
+        if scene.frames_from not in sources:
+            sources.append(scene.frames_from)
+        remarks += [scene.heading + note for note in scene.notes]
+    sources[4:] = ["..."] * (len(sources) > 4)
     if timeline:
-        segments = _together([part.segments for part in measured])
-        target_ids = [part.segments["spell_target"] for part in measured]
-        segments["spell_target"] = _named(scenes, target_ids)
+        segments = _combined([part.segments for part in measured], np.concatenate)
         if cameras == 1:
             del segments["spell_camera"]
         variables |= along(("spell",), **segments)
-    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
-    names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
-    sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
-    if len(sources) > 4:
-        sources = [*sources[:4], "..."]
-    remarks = []
-    for scene in scenes:
-        start = f"{scene.name}: " if several else ""
-        remarks += [start + note for note in scene.notes]
     attrs: dict[str, str | int | float] = {
         "task": "tracking",
         **options,
@@ -431,14 +433,20 @@ def tracking_dataset(
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
-        "warnings": "\n".join([*notes, *remarks, *_of_all(total, options, scenes)]),
+        "warnings": "\n".join([*remarks, *_of_all(total, options, scenes)]),
     }
     return build(variables, names, coordinates, attrs)
 
 
-def _sum(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Add up the counts of all sequences."""
-    return {name: sum(part[name] for part in parts) for name in parts[0]}
+def _combined(
+    parts: Sequence[dict[str, Any]], combine: Callable[[list[Any]], Any]
+) -> dict[str, Any]:
+    """Return the values of all sequences as one, name by name."""
+    by_name = defaultdict(list)
+    for part in parts:
+        for name, value in part.items():
+            by_name[name].append(value)
+    return {name: combine(values) for name, values in by_name.items()}
 
 
 def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -447,19 +455,11 @@ def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict
     return {**rates(counts, hota), **whole}
 
 
-def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
+def _named(scene: Scene, ids: np.ndarray) -> np.ndarray:
     """Return ids of targets; with several sequences, the name includes the sequence."""
-    named = []
-    for scene, part in zip(scenes, ids, strict=True):
-        if scene.name:
-            part = np.array([f"{scene.name}/{i}" for i in part], dtype=str)
-        named.append(part)
-    return np.concatenate(named)
-
-
-def _together(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the variables of several sequences, concatenated."""
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if not scene.name:
+        return ids
+    return np.array([f"{scene.name}/{i}" for i in ids], dtype=str)
 
 
 def _of_all(
@@ -478,13 +478,13 @@ def _of_all(
             "others count as false positives",
         )
         notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
-    unknown = [scene for scene in scenes if scene.frames_from == "rows"]
+    unknown = [scene.frames_from for scene in scenes].count("rows")
     if unknown:
-        of = ""
-        if len(unknown) != len(scenes):
-            of = f" of {len(unknown)} of {len(scenes)} sequences"
+        some = ""
+        if unknown != len(scenes):
+            some = f" of {unknown} of {len(scenes)} sequences"
         notes.append(
-            f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
+            f"the number of frames{some} is not given: far and fp_per_frame are per frame with rows"
         )
     elif counts["frames"] > counts["frames_with_rows"]:
         empty = counts["frames"] - counts["frames_with_rows"]
@@ -495,14 +495,15 @@ def _of_all(
 def fingerprint(scenes: Sequence[Scene]) -> str:
     """Return the numbers of boxes and a digest of all rows, independent of their order."""
     digest = hashlib.sha256()
+    truth = result = 0
     for scene in scenes:
+        truth += len(scene.truth)
+        result += len(scene.result)
         digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
         for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
             for array in (ids[boxes.code], boxes.frame, boxes.box):
                 digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(scene.camera.tobytes() + scene.counted.tobytes())
-    truth = sum(len(scene.truth) for scene in scenes)
-    result = sum(len(scene.result) for scene in scenes)
     return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"
 
 

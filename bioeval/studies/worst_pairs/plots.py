@@ -111,7 +111,7 @@ class WorstPairsDisplay(Display):
         """Draw the pairs. See :func:`bioeval.plot.worst_pairs`."""
         if name is not None:
             require_text("name", name)
-        own = not isinstance(ax, Axes)
+        new_figure = not isinstance(ax, Axes)
         aspect = self._aspect()
         longest = 1
         for rows in self.pairs.values():
@@ -122,7 +122,7 @@ class WorstPairsDisplay(Display):
         side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
-        if not own:
+        if not new_figure:
             wide, room = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
             side = max(min(side, (room - words) / (lines * aspect)), 12.0)
@@ -131,12 +131,12 @@ class WorstPairsDisplay(Display):
         ax.set_aspect("equal")
         ax.axis("off")
         y = 0.0
-        for system, rows in self.pairs.items():
+        for system in self.systems:
             if len(self.pairs) > 1:
-                y = self._head(y, system, fontsize=SMALL_SIZE + 2, fontweight="bold")
+                y = self._head(y, system.name, fontsize=SMALL_SIZE + 2, fontweight="bold")
             for row, title in _ROWS.items():
-                y = self._head(y, f"{title} ({self._extreme(system, row)})")
-                y = self._row(y, rows[row], side, aspect, style)
+                y = self._head(y, f"{title} ({_extreme(system, row)})")
+                y = self._row(y, self.pairs[system.name][row], side, aspect, style)
         self._title(name)
         return self
 
@@ -157,11 +157,6 @@ class WorstPairsDisplay(Display):
         if ratios:
             return float(np.clip(np.median(ratios), 0.4, 2.0))
         return 1.0
-
-    def _extreme(self, system: str, row: str) -> str:
-        kind = next(str(x.dataset.attrs["kind"]) for x in self.systems if x.name == system)
-        largest = larger_is_closer(kind) == (row == "impostor")
-        return f"{'largest' if largest else 'smallest'} {PLURALS.get(kind, 'scores')}"
 
     def _title(self, name: str | None) -> None:
         """Write the title with the name of a single system."""
@@ -226,6 +221,12 @@ class WorstPairsDisplay(Display):
         self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
 
 
+def _extreme(system: System, row: str) -> str:
+    kind = str(system.dataset.attrs["kind"])
+    largest = larger_is_closer(kind) == (row == "impostor")
+    return f"{'largest' if largest else 'smallest'} {PLURALS.get(kind, 'scores')}"
+
+
 def _cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
@@ -240,23 +241,26 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
     names: Any = ()
     if column:
         probe, gallery = Images(column).columns(dataset, ("probe", "gallery"))
-        names = [[*map(str, of_row[x].values.tolist())] for x in (probe, gallery)]
+        names = (
+            list(map(str, of_row[probe].values.tolist())),
+            list(map(str, of_row[gallery].values.tolist())),
+        )
     shown: dict[Any, ShownPair] = {}
     for i, key in enumerate(_keys(of_row, names)):
         if len(shown) == most:
             break
         if key in shown:
             continue
-        one = of_row.isel(pair=i)
+        pair = of_row.isel(pair=i)
         pictures: Any = (None, None)
         if column:
             pictures = images.find(names[0][i]), images.find(names[1][i])
         shown[key] = ShownPair(
-            probe=str(one["probe_label"].item()),
-            gallery=str(one["gallery_label"].item()),
-            score=float(one["score"]),
+            probe=str(pair["probe_label"].item()),
+            gallery=str(pair["gallery_label"].item()),
+            score=float(pair["score"]),
             pictures=pictures,
-            doubtful=bool(one["label_error"]),
+            doubtful=bool(pair["label_error"]),
         )
     return list(shown.values())
 
@@ -264,7 +268,7 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
 def _keys(pairs: xr.Dataset, names: Any) -> list[Any]:
     """Return what tells a pair from others, in either direction: its images."""
     if names:
-        return [frozenset(pair) for pair in zip(*names, strict=True)]
+        return list(map(frozenset, zip(*names, strict=True)))
     return list(range(pairs.sizes["pair"]))
 
 

@@ -74,18 +74,18 @@ def _table(pairs: xr.Dataset) -> Table:
             str(pair["column"]),
             Text(_template(pair, "probe")),
             Text(_template(pair, "gallery")),
-            Text("labels?" if pair["label_error"] else "", "bold yellow"),
+            Text("labels?" * bool(pair["label_error"]), "bold yellow"),
         )
     return table
 
 
 def _suspects(pairs: xr.Dataset) -> Table:
     table = _listing(("row",), ("label", "nearest label"))
-    for one in _rows(pairs, "suspect"):
-        label = str(one["suspect_labels"])
-        nearest = str(one["nearest_labels"])
-        own = _template({**one, "suspect_label": label}, "suspect")
-        table.add_row(str(one["suspect_templates"]), Text(own), Text(printable(nearest)))
+    for suspect in _rows(pairs, "suspect"):
+        label = str(suspect["suspect_labels"])
+        nearest = str(suspect["nearest_labels"])
+        template = _template({**suspect, "suspect_label": label}, "suspect")
+        table.add_row(str(suspect["suspect_templates"]), Text(template), Text(printable(nearest)))
     return table
 
 
@@ -94,4 +94,6 @@ def _template(pair: dict[str, Any], side: str) -> str:
     start = f"{side}_meta_"
     meta = [f"{k.removeprefix(start)} {v}" for k, v in pair.items() if k.startswith(start)]
     label = str(pair[f"{side}_label"])
-    return printable(f"{label} ({', '.join(meta)})" if meta else label)
+    if meta:
+        label += f" ({', '.join(meta)})"
+    return printable(label)

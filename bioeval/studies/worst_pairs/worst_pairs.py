@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from bioeval.base import Name, ProtocolError, require_choice, require_integer
-from bioeval.results import about_attrs, build
+from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
     BlockReader,
@@ -69,7 +69,7 @@ class WorstPairs(xr.Dataset):
         place = frame.groupby("comparison", sort=False).cumcount() + 1
         frame = frame.set_index(["comparison", place.rename("place")])
         first = [name for name in _COLUMNS if name in frame]
-        return frame[[*first, *(x for x in frame if x not in first)]]
+        return frame[list(dict.fromkeys([*first, *frame]))]
 
 
 class LeastCells:
@@ -125,7 +125,7 @@ def worst_cells(
     The median distances of each row to its own label and to the nearest other one are written to
     `medians`.
     """
-    scores, most = reader.scores, 2 * n if mirrored else n
+    scores, most = reader.scores, n * (1 + mirrored)
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks(progress):
@@ -311,8 +311,7 @@ def worst_pairs(
         "label_error_rule": _RULE,
         "suspects_certain": suspects.certain,
     }
-    variables = {name: (("pair",), x) for name, x in values.items()}
-    variables |= {name: (("suspect",), x) for name, x in of_suspects.items()}
+    variables = along(("pair",), **values) | along(("suspect",), **of_suspects)
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
     dataset = build(variables, names, places, attrs)
     return WorstPairs(dataset.data_vars, dataset.coords, dataset.attrs)
@@ -348,4 +347,4 @@ def _storable(values: np.ndarray) -> np.ndarray:
     """Return values as numbers or text, as netCDF needs them."""
     if values.dtype.kind in "biuf":
         return values
-    return np.array([str(x) for x in values.tolist()], dtype=object)
+    return np.array(list(map(str, values.tolist())), dtype=object)

@@ -56,9 +56,9 @@ def command(data: str, **options: Any) -> None:
 
         dataset = run.count(zoo, run.read(), **run.options)
         subjects = rows_over(dataset, "subject")
-        animals = {
-            row.pop("animal"): {name.removeprefix("animal_"): x for name, x in row.items()}
-            for row in rows_over(dataset, "animal")
-        }
+        animals = {}
+        for row in rows_over(dataset, "animal"):
+            animal = row.pop("animal")
+            animals[animal] = {name.removeprefix("animal_"): x for name, x in row.items()}
         document = {**attributes(dataset, data), "animals": animals, "subjects": subjects}
         run.finish(dataset, document, {"subjects.csv": subjects})

@@ -61,22 +61,21 @@ class Halves:
         sides is in the same half on both, and so is a session; otherwise each side has its own
         draw.
         """
-        subjects = 1 + max(int(side.max(initial=-1)) for side in sides)
-        units = _units(scores)
-        span = 1 + max(int(unit.max(initial=0)) for unit in units)
-        coded = [side * span + unit for side, unit in zip(sides, units, strict=True)]
+        who, units, m = np.concatenate(sides), np.concatenate(_units(scores)), len(sides[0])
+        subjects, span = 1 + int(who.max(initial=-1)), 1 + int(units.max(initial=0))
+        coded = who * span + units
         shared = np.zeros(subjects, dtype=bool)
-        shared[np.intersect1d(*coded) // span] = True
+        shared[np.intersect1d(coded[:m], coded[m:]) // span] = True
         # A set of units is a subject's on both sides, or on one of them.
-        of_set = [2 * sides[0] + ~shared[sides[0]], 2 * sides[1]]
-        keys = np.concatenate([a * span + b for a, b in zip(of_set, units, strict=True)])
-        every, back = np.unique(keys, return_inverse=True)
+        of_set = 2 * who
+        of_set[:m] += ~shared[sides[0]]
+        every, back = np.unique(of_set * span + units, return_inverse=True)
         group = every // span
         order = np.lexsort((stream.uniforms(len(every)), group))
         place = np.arange(len(every)) - np.searchsorted(group, group)  # group is sorted
         half = np.empty(len(every), dtype=np.int64)
         half[order] = place % 2
-        probes, gallery = np.split(half[back.reshape(-1)], [len(sides[0])])
+        probes, gallery = np.split(half[back.reshape(-1)], [m])
         of_subject = np.empty(subjects, dtype=np.int64)
         of_subject[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % 2
         return cls(probes, gallery, of_subject)
@@ -91,13 +90,13 @@ def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         return codes.probe, codes.gallery
     if probe is None and gallery is None:
         return scores.probe_ids, scores.gallery_ids
-    own, ids = (probe, scores.gallery_ids) if gallery is None else (gallery, scores.probe_ids)
-    assert own is not None
-    sessions = Codes(own, own, "session").probe
-    ids = ids + sessions.max(initial=-1) + 1  # a session of one side is no template of the other
-    if gallery is None:
-        return (sessions, ids)
-    return (ids, sessions)
+    # A session of one side is no template of the other.
+    if probe is not None:
+        sessions = Codes(probe, probe, "session").probe
+        return sessions, scores.gallery_ids + sessions.max(initial=-1) + 1
+    assert gallery is not None
+    sessions = Codes(gallery, gallery, "session").probe
+    return scores.probe_ids + sessions.max(initial=-1) + 1, sessions
 
 
 # Columns whose sums one thread takes together, about.
@@ -118,6 +117,11 @@ class BySubject(NamedTuple):
     finite: np.ndarray
     within: np.ndarray  # attempts within the threshold
     total: np.ndarray  # float64
+
+    @property
+    def infinite(self) -> int:
+        """Attempts of all subjects that are in no sum."""
+        return int((self.attempts - self.finite).sum())
 
 
 class HalfMeans(NamedTuple):
@@ -200,6 +204,7 @@ class SubjectWork(InBlocks):
     step = 0  # of the scores
 
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
+        """Draw the halves, and select the impostors of single templates and of fused ones."""
         scores, gallery = reader.scores, reader.gallery
         self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
         self.step = rows_per_chunk(scores)
@@ -207,7 +212,7 @@ class SubjectWork(InBlocks):
         self.what = f"subjects of {self.step} rows"
         codes = reader.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
-        self.names = [plain(name) for name in codes.values[who].tolist()]
+        self.names = list(map(plain, codes.values[who].tolist()))
         enrolled = np.searchsorted(who, codes.gallery)
         self.probe = np.searchsorted(who, codes.probe)
         self.halves = Halves.draw(scores, (self.probe, enrolled), stream)
@@ -217,7 +222,7 @@ class SubjectWork(InBlocks):
         self.single = _Impostors(
             (gallery.mate_start, gallery.mate_stop),
             (self.halves.probes, side[self.probe]),
-            np.array([side[self.column] == half for half in (0, 1)], dtype=np.float64),
+            np.equal.outer([0, 1], side[self.column]).astype(np.float64),
         )
         self.fused: _Impostors | None = None
         if fusion is not None:
@@ -268,15 +273,11 @@ class SubjectWork(InBlocks):
     def tally(self, counts: dict[str, Any]) -> SubjectTally:
         """Return the tally from the counts of all rows."""
         single = _Sums(self.single, counts["single"])
-        if self.fused is None:
-            fused = single
-        else:
+        fused, columns, people = single, self.column, len(self.names)
+        if self.fused is not None:
             fused = _Sums(self.fused, counts["fused"])
-        pairs, people, columns = single.genuine(), len(self.names), self.column
-        value, row, _ = pairs if self.fusion is None else fused.genuine()
-        if self.fusion is not None:
-            first = self.reader.gallery.starts[:-1]
-            columns = self.column[first]
+            columns = self.column[self.reader.gallery.starts[:-1]]
+        value, row, _ = fused.genuine
         return SubjectTally(
             about=self.reader.about,
             names=self.names,
@@ -285,19 +286,20 @@ class SubjectWork(InBlocks):
             as_probe=_joined(fused.by_row(), self.probe, people),
             as_claimed=_joined(fused.by_column(), columns, people),
             halves={
-                "goat": self._goats(*pairs),
+                "goat": self._goats(single),
                 "wolf": self._wolves(single),
                 "lamb": self._lambs(single),
             },
-            pairs=(pairs[0], self.probe[pairs[1]]),
+            pairs=(single.genuine[0], self.probe[single.genuine[1]]),
         )
 
-    def _goats(self, value: np.ndarray, row: np.ndarray, position: np.ndarray) -> HalfMeans:
+    def _goats(self, sums: _Sums) -> HalfMeans:
         """Return the means of the genuine pairs within each half of the templates."""
-        half, who = self.halves.probes[row], self.probe[row]
-        parts = [(half == h) & (self.column_half[position] == h) for h in (0, 1)]
-        means = [_summed(value[part], who[part], len(self.names)) for part in parts]
-        return self._means([(x.total, x.finite) for x in means], who[parts[1]])
+        value, row, position = sums.genuine
+        half, finite = self.halves.probes[row], np.isfinite(value)
+        half = np.where(half == self.column_half[position], half, -1)  # others are in neither
+        total = np.where(finite, value, 0.0)
+        return self._halved(total, finite.astype(np.int64), self.probe[row], half)
 
     def _wolves(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the probes against one half of the subjects."""
@@ -314,16 +316,15 @@ class SubjectWork(InBlocks):
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
     ) -> HalfMeans:
+        """Return the means of sums and numbers of finite scores, each of a subject's half."""
         people = len(self.names)
-        parts = [half == h for h in (0, 1)]
-        sums = [(_sum(total[x], who[x], people), _sum(finite[x], who[x], people)) for x in parts]
-        return self._means(sums, who[parts[1]])
-
-    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], of_second: np.ndarray) -> HalfMeans:
-        size = np.bincount(of_second, minlength=len(self.names))
-        with np.errstate(divide="ignore"):
-            means = [total / finite for total, finite in sums]
-        return HalfMeans(means[0], means[1], size)
+        means = []
+        for h in (0, 1):
+            part = half == h
+            number = _sum(finite[part], who[part], people)
+            with np.errstate(divide="ignore"):
+                means.append(_sum(total[part], who[part], people) / number)
+        return HalfMeans(means[0], means[1], np.bincount(who[half == 1], minlength=people))
 
 
 class _Impostors:
@@ -399,18 +400,12 @@ class _Sums:
 
     def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
         self.own, self.rows, self.weights = impostors.own, impostors.rows, impostors.weights
-        self._genuine = [counts[name].array() for name in ("genuine", "row", "position")]
+        # Added in this order, whatever the order of the templates: distance, row and position.
+        order = np.argsort(counts["genuine"].array())
+        self.genuine = [counts[name].array()[order] for name in ("genuine", "row", "position")]
         self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
         self.column_sums = counts["column_sums"].total()
         self.column_counts = counts["column_counts"]
-
-    def genuine(self) -> tuple[np.ndarray, ...]:
-        """Return the genuine scores in increasing order, with their rows and positions.
-
-        They are added in this order, whatever the order of the templates.
-        """
-        order = np.argsort(self._genuine[0])
-        return tuple(x[order] for x in self._genuine)
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""

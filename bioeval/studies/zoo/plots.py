@@ -58,29 +58,22 @@ class ZooDisplay(Display):
     labels_: list[Annotation]
 
     def __init__(self, system: System, worst: int):
+        """Take the means of a result, and find the worst `worst` subjects."""
         ds = system.dataset
         self.system = system
         worst = require_integer("worst", worst, low=0)
         self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
         self.animals = ds["animal_of_subject"].values.astype(str)
-        share = sum(
-            np.nan_to_num(ds[name].values)
-            for name in ("fr_share", "fa_share_as_probe", "fa_share_as_claimed")
-        )
+        share = np.nan_to_num(ds["fr_share"].values)
+        for name in ("fa_share_as_probe", "fa_share_as_claimed"):
+            share = share + np.nan_to_num(ds[name].values)
         order = np.argsort(-share, kind="stable")
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        self.worst = [int(i) for i in order if there[i] and share[i] > 0][:worst]
-        if larger_is_closer(str(ds.attrs["kind"])):
-            self.better = 1
-        else:
-            self.better = -1
+        self.worst = order[there[order] & (share[order] > 0)][:worst].tolist()
+        self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
         best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
-        self.limits = np.array(
-            [
-                _limits(values[there], sign, best)
-                for values, sign in ((self.genuine, self.better), (self.impostor, -self.better))
-            ]
-        )
+        of_genuine = _limits(self.genuine[there], self.better, best)
+        self.limits = np.array([of_genuine, _limits(self.impostor[there], -self.better, best)])
 
     @classmethod
     def from_results(cls, data: Any, worst: int = 5) -> Self:
@@ -95,11 +88,9 @@ class ZooDisplay(Display):
         kind = str(ds.attrs["kind"])
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        size = 9
-        if there.sum() <= _MANY:
-            size = 24
+        size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
-            of = there & (self.animals == animal)
+            members = there & (self.animals == animal)
             colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
             given = {
                 "s": size,
@@ -108,7 +99,7 @@ class ZooDisplay(Display):
                 "linewidth": 0,
                 **style,
             }
-            ax.scatter(self.genuine[of], self.impostor[of], **given)
+            ax.scatter(self.genuine[members], self.impostor[members], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
@@ -125,11 +116,9 @@ class ZooDisplay(Display):
             said.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
         if not there.any():
             self._empty("No subject has both genuine and impostor attempts")
-        if name is not None:
-            called = name
-        else:
-            called = self.system.name
-        self._titled("Zoo" if called else "Zoo of subjects", called, said)
+        if name is None:
+            name = self.system.name
+        self._titled("Zoo" + " of subjects" * (not name), name, said)
         self._labelled(
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
@@ -150,12 +139,10 @@ class ZooDisplay(Display):
             angle = np.arctan2(*(at - middle)[::-1])
             turns = angle + np.radians([0, 40, -40, 80, -80, 120, -120, 160])
             around = np.column_stack([np.cos(turns), np.sin(turns)])
-            steps = np.concatenate([far * around for far in _FAR])
-            free = [
-                all((abs(at + step - other) > _ROOM).any() for other in taken)
-                and (abs(at + step - place) > _RING).any(axis=1).all()
-                for step in steps
-            ]
+            steps = np.multiply.outer(_FAR, around).reshape(-1, 2)
+            there = at + steps[:, None]
+            free = (abs(there - np.reshape(taken, (-1, 2))) > _ROOM).any(axis=2).all(axis=1)
+            free &= (abs(there - place) > _RING).any(axis=2).all(axis=1)
             step = steps[int(np.argmax(free))]
             taken.append(at + step)
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
@@ -179,13 +166,19 @@ class ZooDisplay(Display):
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)
+        x, ha = 6, "left"
+        if right:
+            x, ha = -6, "right"
+        y, va = 6, "bottom"
+        if top:
+            y, va = -6, "top"
         self._note(
             text,
             (float(right), float(top)),
-            (-6 if right else 6, -6 if top else 6),
+            (x, y),
             xycoords="axes fraction",
-            ha="right" if right else "left",
-            va="top" if top else "bottom",
+            ha=ha,
+            va=va,
             color=ink(colour),
             fontsize=SMALL_SIZE + 1,
             fontweight="bold",
@@ -196,12 +189,10 @@ def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
     """Return values halfway between the best and the others, and the others and the worst."""
     if not best:
         return np.nan, np.nan
-    ordered = -better * np.sort(-better * values)  # from best to worst
-    ends = [
-        (ordered[i - 1] / 2 + ordered[i] / 2) if i < len(ordered) else np.nan
-        for i in (best, len(ordered) - best)
-    ]
-    return float(ends[0]), float(ends[1])
+    ordered = np.append(-better * np.sort(-better * values), np.nan)  # from best to worst
+    after = np.array([best, len(values) - best])
+    first, last = (ordered[after - 1] / 2 + ordered[after] / 2).tolist()
+    return first, last
 
 
 def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> ZooDisplay:
@@ -238,27 +229,29 @@ def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> Z
     return ZooDisplay.from_results(data, worst).plot(ax, **style)
 
 
-#: Of each kind of error: its words, the attempts and the Gini coefficient.
+#: The words of each kind of error, its attempts, and its Gini coefficients.
 _ERRORS = {
-    "fr": ("false rejects", "genuine_attempts", "fr_gini"),
-    "fa_as_probe": ("false accepts by probe", "impostor_attempts_as_probe", "fa_gini_as_probe"),
-    "fa_as_claimed": (
-        "false accepts by claim",
-        "impostor_attempts_as_claimed",
-        "fa_gini_as_claimed",
-    ),
+    "fr": "false rejects",
+    "fa_as_probe": "false accepts by probe",
+    "fa_as_claimed": "false accepts by claim",
 }
+_ATTEMPTS = {
+    "fr": "genuine_attempts",
+    "fa_as_probe": "impostor_attempts_as_probe",
+    "fa_as_claimed": "impostor_attempts_as_claimed",
+}
+_GINI = {"rejects": "fr_gini", "probe": "fa_gini_as_probe", "claim": "fa_gini_as_claimed"}
 
 
 def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
-    errors = system.dataset[y].values[system.dataset[_ERRORS[y][1]].values > 0]
+    errors = system.dataset[y].values[system.dataset[_ATTEMPTS[y]].values > 0]
     if not errors.sum():
         return Curve(name, np.empty(0), np.empty(0), system, "no errors")
     return Curve(name, *lorenz_curve(errors), system)
 
 
 def _with_gini(curve: Curve, _: bool) -> str:
-    gini = next(gini for words, _, gini in _ERRORS.values() if curve.name.endswith(words))
+    gini = _GINI[curve.name.rpartition(" ")[2]]
     return f"{curve.name}, Gini {float(curve.system.dataset[gini]):.2f}"
 
 
@@ -277,7 +270,7 @@ class LorenzDisplay(CurvesDisplay):
         "lorenz",
         "Lorenz curves of errors",
         "",
-        {k: words for k, (words, *_) in _ERRORS.items()},
+        _ERRORS,
         "Proportion of subjects, those with fewest errors first",
         "Proportion of errors",
         details=lambda _: ["grey: equal errors for all subjects"],

@@ -127,7 +127,7 @@ def zoo_dataset(
     """
     kind = tally.about.kind
     genuine, probe, claimed = tally.genuine, tally.as_probe, tally.as_claimed
-    either = BySubject(*(a + b for a, b in zip(probe, claimed, strict=True)))
+    either = BySubject(*map(np.add, probe, claimed))
     means = {
         "genuine_mean": _mean(genuine),
         "impostor_mean_as_probe": _mean(probe),
@@ -135,7 +135,7 @@ def zoo_dataset(
         "impostor_mean": _mean(either),
     }
     rejected = genuine.attempts - genuine.within
-    lost = sum(int((x.attempts - x.finite).sum()) for x in (genuine, probe))
+    lost = genuine.infinite + probe.infinite
     variables: Variables = {
         "threshold": to_user(tally.threshold, kind),
         **{name: (_SUBJECT, to_user(mean, kind)) for name, mean in means.items()},
@@ -219,16 +219,19 @@ def _animals(genuine: np.ndarray, impostor: np.ndarray, quantile: Quantile) -> V
     for i, (animal, (by_genuine, by_impostor)) in enumerate(ANIMALS.items()):
         members = np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])
         of_subject[members], count[i] = animal, len(members)
-    chance = hypergeom(total, h, h)
-    nan = np.full(len(ANIMALS), np.nan)
+    expected = more = fewer = np.full(len(ANIMALS), np.nan)
+    if total:
+        chance = hypergeom(total, h, h)
+        expected = np.full(len(ANIMALS), h * h / total)
+        more, fewer = chance.sf(count - 1), chance.cdf(count)
     return {
         "animal_of_subject": (_SUBJECT, of_subject),
         **along(
             ("animal",),
             animal_count=count,
-            animal_expected=np.full(len(ANIMALS), h * h / total) if total else nan,
-            animal_p_more=chance.sf(count - 1) if total else nan,
-            animal_p_fewer=chance.cdf(count) if total else nan,
+            animal_expected=expected,
+            animal_p_more=more,
+            animal_p_fewer=fewer,
         ),
     }
 
@@ -237,5 +240,6 @@ def _labels(names: list) -> np.ndarray:
     """Return labels as an array that a file can hold: whole numbers, or text."""
     if all(type(name) is int and abs(name) < 2**63 for name in names):
         return np.array(names, dtype=np.int64)
-    texts = all(isinstance(name, str) for name in names)
-    return np.array(names if texts else [repr(name) for name in names], dtype=str)
+    if not all(isinstance(name, str) for name in names):
+        names = list(map(repr, names))
+    return np.array(names, dtype=str)

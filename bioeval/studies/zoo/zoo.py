@@ -237,30 +237,30 @@ def zoo(
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
-    tally = count_by_subject(
-        reader,
-        at,
-        Stream(seed, 0),
-        fusion=None if templates == "single" else fusion,
-        progress=progress,
-    )
+    fused = None
+    if templates == "multi":
+        fused = fusion
+    tally = count_by_subject(reader, at, Stream(seed, 0), fusion=fused, progress=progress)
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(
             "the threshold rejects all attempts and is infinite, because some scores are"
         )
     ds = zoo_dataset(tally, proportion, tests, warnings)
+    chosen_on, halves = "the same data; errors there are optimistic", "templates"
+    if rule.name == "fixed":
+        chosen_on = "given"
+    if "session" in scores.probe_meta:
+        halves = "whole sessions"
     ds.attrs |= {
         "templates": templates,
-        "fusion": fusion if templates == "multi" else "none",
+        "fusion": fused or "none",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
-        "chosen_on": "given"
-        if rule.name == "fixed"
-        else "the same data; errors there are optimistic",
+        "chosen_on": chosen_on,
         "quantile": float(quantile),
         "permutations": int(permutations),
-        "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
+        "halves": halves,
     }
     return ds
 
@@ -272,9 +272,7 @@ def _tests(
     """Return the tests of existence as variables, and warnings of those that are undefined."""
     variables: Variables = {}
     warnings = []
-    layout = 1
-    if tally.about.layout == "all-against-all":
-        layout = 0
+    layout = 0 if tally.about.layout == "all-against-all" else 1
     for key, (animal, halves) in enumerate(tally.halves.items(), 1):
         test = halves_test(*halves, permutations, Stream(seed, key))
         variables[f"{animal}_correlation"] = (), test.correlation
@@ -321,28 +319,22 @@ def blocks(found: Found) -> Iterator[Block]:
     ]
     yield FactList([*facts, ("Terms", Terms(found))])
     yield Sentence()
-    sign = "<="
-    if larger_is_closer(str(attrs["kind"])):
-        sign = ">="
+    sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
     at = threshold_text(float(ds["threshold"]))
     yield Title(f"Errors at the threshold {at} (accepted if {sign})")
     chosen = str(attrs["chosen_on"])
-    rule = f"{attrs['threshold_rule_in_words']}, chosen on {chosen}"
-    yield Note(chosen if chosen == "given" else rule)
+    if chosen != "given":
+        chosen = f"{attrs['threshold_rule_in_words']}, chosen on {chosen}"
+    yield Note(chosen)
     errors, worst = [], []
     for name, label in _ERRORS.items():
         kind, role, numbers = name[:2], name[2:], ds[name].values
         total = int(numbers.sum())
-        if kind == "fr":
-            of = genuine
-        else:
-            of = int(ds[f"impostor_attempts{role}"].sum())
+        made = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
         most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-        half = "-"
-        if total:
-            half = counted(1 + int(most), "subjects")
+        half = counted(1 + int(most), "subjects") if total else "-"
         gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
-        rate = percent(total / of if of else math.nan, "fine")
+        rate = percent(total / made if made else math.nan, "fine")
         errors.append([label, f"{total:,}", rate, gini, half])
         order = np.argsort(-numbers, kind="stable")[:_WORST]
         for i in order[numbers[order] > 0].tolist():
@@ -364,16 +356,17 @@ def blocks(found: Found) -> Iterator[Block]:
         who = ds["subject"].values[ds["animal_of_subject"].values == animal].tolist()
         named = ", ".join(short_name(str(x)) for x in who[:_WORST]) + ", ..." * (len(who) > _WORST)
         expected = number(float(ds["animal_expected"][i]), "z.2f")
-        chances = (p_value(float(ds[f"animal_p_{side}"][i])) for side in ("more", "fewer"))
-        animals.append([animal, f"{int(ds['animal_count'][i]):,}", expected, *chances, named])
+        more, fewer = float(ds["animal_p_more"][i]), float(ds["animal_p_fewer"][i])
+        cells = [f"{int(ds['animal_count'][i]):,}", expected, p_value(more), p_value(fewer)]
+        animals.append([animal, *cells, named])
     heads = ["", "subjects", "expected", "p of as many", "p of as few", "such as"]
     yield Table(heads, animals)
     yield Sentence()
     yield Title("Do goats, wolves and lambs exist?")
-    tests = [
-        [label, number(float(ds[f"{x}_correlation"]), "z.2f"), p_value(float(ds[f"{x}_p"]))]
-        for x, label in _TESTS.items()
-    ]
+    tests = []
+    for animal, label in _TESTS.items():
+        correlation = number(float(ds[f"{animal}_correlation"]), "z.2f")
+        tests.append([label, correlation, p_value(float(ds[f"{animal}_p"]))])
     kruskal = "Kruskal and Wallis (assumes independent scores)"
     tests.append([kruskal, "", p_value(float(ds["kruskal_p"]))])
     yield Table(["", "correlation", "p"], tests, dim_last=True)
