@@ -669,14 +669,10 @@ def count_retrieved(begin, end, queries, gallery, thresholds, counts):
             counts[i, k] = even[k] + odd[k]
 
 
-@parallel_rows("values")
-def count_around(
-    begin, end, values, identity, own, kept, which, place, starts, distance, bound, closer, tied,
-    before,
-):  # fmt: skip
-    """Count the candidates of other identities around the mates of each row.
+class CandidateBlock(NamedTuple):
+    """A block of rows, and the candidates of each.
 
-    Parameters
+    Attributes
     ----------
     values : float array, shape (b, n)
         Distances; NaN = no attempt.
@@ -687,6 +683,21 @@ def count_around(
         The candidates of each list.
     place : int64 array, shape (1, n) or (b, n)
         The candidates' places in the gallery.
+    """
+
+    values: np.ndarray
+    identity: np.ndarray
+    own: np.ndarray
+    which: np.ndarray
+    kept: np.ndarray
+    place: np.ndarray
+
+
+class MatesAround(NamedTuple):
+    """The mates of a block of rows, and the candidates around them.
+
+    Attributes
+    ----------
     starts : int64 array, shape (b + 1,)
         The mates of row ``i`` are ``starts[i]:starts[i + 1]`` of the following.
     distance : float64 array
@@ -696,6 +707,20 @@ def count_around(
     closer, tied, before : int64 arrays, written
         Candidates closer than the mate, exactly as close, and those of the latter before it.
     """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    bound: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+@parallel_rows("block.values")
+def count_around(begin, end, block, mates):
+    """Count the candidates of other identities around the mates of each row."""
+    values, identity, own, which, kept, place = block
+    starts, distance, bound, closer, tied, before = mates
     shared = place.shape[0] == 1
     for i in range(begin, end):
         low, high = starts[i], starts[i + 1]
