@@ -31,7 +31,7 @@ class Typed(click.ParamType):
 
 def _counts(text: str) -> int | tuple[int, int] | list[int]:
     if "," in text:
-        return [int(word) for word in text.split(",")]
+        return list(map(int, text.split(",")))
     if "-" in text.strip("-"):
         low, high = text.split("-")
         return int(low), int(high)
@@ -144,7 +144,7 @@ PROPORTION = Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Typed(
     "n,n",
-    lambda text: [int(word) for word in text.split(",")],
+    lambda text: list(map(int, text.split(","))),
     "comma-separated whole numbers (10,100)",
 )
 COUNTS = Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
@@ -189,7 +189,7 @@ class ThresholdsOption(click.ParamType):
         if path.exists():
             return _threshold_file(path)
         try:
-            return [_number(word) for word in value.split(",")]
+            return list(map(_number, value.split(",")))
         except ValueError:
             self.fail(
                 f"{value!r} is not a file; expected a number of thresholds (500), comma-separated "
@@ -228,9 +228,7 @@ def _threshold_file(path: Path) -> Any:
     for number, line in enumerate(decoded_lines(path), 1):
         try:
             if line.strip():
-                numbers += [_number(line)]
-            else:
-                numbers += []
+                numbers.append(_number(line))
         except ValueError:
             raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
     if not numbers:

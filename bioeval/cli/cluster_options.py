@@ -65,7 +65,7 @@ def _check_address(
 
 def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
     """Return the options ``--workers`` and ``--scheduler``, and ``--checkpoint`` if it applies."""
-    options = [
+    where = option_group(
         option(
             "--workers N",
             "Count on N processes of this machine, of one thread each.",
@@ -77,17 +77,15 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
             "tcp://host:8786 or a scheduler file (.json).",
             callback=_check_address,
         ),
-    ]
-    if checkpoint:
-        options.append(
-            option(
-                "--checkpoint DIR",
-                "Keep the counts of finished blocks in DIR; after an interruption the same "
-                "command continues from them.",
-            )
-        )
-
-    return option_group(*options)
+    )
+    if not checkpoint:
+        return where
+    keep = option(
+        "--checkpoint DIR",
+        "Keep the counts of finished blocks in DIR; after an interruption the same "
+        "command continues from them.",
+    )
+    return option_group(where, keep)
 
 
 @contextlib.contextmanager
@@ -119,10 +117,11 @@ def executor_from_options(
                 from bioeval.evaluation.blocks.cluster import require_distributed
 
                 require_distributed()
-                stages("connecting" if workers is None else "starting workers")
                 if workers is None:
+                    stages("connecting")
                     cluster = _connected(scheduler)
                 else:
+                    stages("starting workers")
                     cluster = started_cluster(workers)
                 arguments["client"] = inside.enter_context(cluster)
             yield arguments
@@ -141,10 +140,10 @@ def executor_from_options(
 
 def _faster_here(workers: int, scores: tuple[Scores, ...]) -> str:
     """Return why this process counts faster than workers on this machine; empty if it does not."""
-    if scores and _too_few(scores):
-        return "starting workers would take longer"
     if any(each.layout in ("pairs", "top-k") for each in scores):
         return ""  # refused where they are counted
+    if scores and _too_few(scores):
+        return "starting workers would take longer"
     import numba
 
     cores = int(getattr(numba.config, "NUMBA_DEFAULT_NUM_THREADS", 1))
@@ -172,8 +171,6 @@ def _threads(number: int) -> Iterator[None]:
 
 def _too_few(scores: tuple[Scores, ...]) -> bool:
     """Whether this process counts scores in less time than workers take to start."""
-    if any(each.layout in ("pairs", "top-k") for each in scores):
-        return False  # refused where they are counted
     work = 0.0
     for each in scores:
         features = 0
@@ -223,10 +220,9 @@ def _undisturbed() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, frame: came.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, lambda number, frame: came.append(number))
     if _MASKS:
         from multiprocessing import resource_tracker
 
@@ -247,7 +243,9 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
+    address = scheduler
+    if scheduler.endswith(".json"):
+        address = _address_in(scheduler)
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:

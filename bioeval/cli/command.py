@@ -77,30 +77,30 @@ _OF_COMMAND = {
 
 def by_heading(
     command: str, params: Sequence[click.Parameter], ctx: click.Context
-) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the headings of a command with the lines of its options."""
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the lines of a command's options under their headings."""
     place: dict[str, str] = {}
     order: dict[str, int] = {}
+    options_of: dict[str, list[click.Option]] = {}
     for heading, options in HEADINGS.items():
+        options_of[heading] = []
         place |= dict.fromkeys(options, heading)
-        order |= {option: i for i, option in enumerate(options)}
+        order |= zip(options, itertools.count())
     for heading, options in _OF_COMMAND.get(command, {}).items():
         place |= dict.fromkeys(options, heading)
-        order |= {option: i - len(options) for i, option in enumerate(options)}  # before others
-    options_of: dict[str, list[click.Option]] = {heading: [] for heading in HEADINGS}
+        order |= zip(options, itertools.count(-len(options)))  # before others
     for param in params:
         if isinstance(param, click.Option):
             options_of[place.get(_long(param), EVALUATED)].append(param)
-    listed = []
+    listed = {}
     for heading, under in options_of.items():
         under.sort(key=lambda option: order.get(_long(option), len(order)))
-        records = [option.get_help_record(ctx) for option in under]
-        lines = [record for record in records if record is not None]  # None of a hidden one
-        if lines:
-            listed.append((heading, lines))
-    every = list(itertools.chain.from_iterable(lines for _, lines in listed))
+        records = (option.get_help_record(ctx) for option in under)
+        if lines := list(filter(None, records)):  # a hidden option has none
+            listed[heading] = lines
+    every = list(itertools.chain.from_iterable(listed.values()))
     if len(every) <= _FEW:  # a command of few options has one heading
-        return [("Options", every)]
+        return {"Options": every}
     return listed
 
 
@@ -132,13 +132,15 @@ class Command(click.Command):
         An argument in ``_key``, the name of an array, has the option without the ending: one
         option takes a file or an array.
         """
-        options = {
-            param.name: _long(param) for param in self.params if isinstance(param, click.Option)
-        }
+        options = {}
+        for param in self.params:
+            if isinstance(param, click.Option):
+                options[param.name] = _long(param)
         if "workers" in options:  # or a cluster that is there
             options["client"] = "--workers and --scheduler"
 
         def named(name: str, value: str | None) -> str:
+            """Write an argument, and its value if any."""
             option = options.get(name) or options.get(name.removesuffix("_key"))
             option = option or OF_COUNTING.get(name)
             if option is None and name in OF_A_CARD and value:
@@ -168,9 +170,9 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings, in columns of one width."""
         listed = by_heading(self.name or "", self.get_params(ctx), ctx)
-        every = itertools.chain.from_iterable(lines for _, lines in listed)
+        every = itertools.chain.from_iterable(listed.values())
         widest = min(30, max(len(name) for name, _ in every))
-        for heading, lines in listed:
+        for heading, lines in listed.items():
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])
 
@@ -230,17 +232,18 @@ def option(
     that of the option.
     """
     option, _, metavar = usage.partition(" ")
-    if name is None:
-        names = [option]
-    else:
-        names = [option, name]
-    if type is bool:
-        return click.option(*names, help=help, is_flag=True, default=False)
+    names = [option]
+    if name is not None:
+        names.append(name)
     if isinstance(type, (list, tuple)):
         type = Words(type)
+    if type is bool:
+        others |= {"is_flag": True, "default": False}
+    else:
+        others |= {"type": type, "metavar": metavar or None}
     if default is not None:
         others["default"] = default
-    return click.option(*names, help=help, type=type, metavar=metavar or None, **others)
+    return click.option(*names, help=help, **others)
 
 
 def progress_shown() -> Stages:
@@ -260,7 +263,7 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     number of examples of each.
     """
     examples = words[:1] == ("examples",)
-    names = words[1:] if examples else words
+    names = words[examples:]  # without that word
     root = ctx.find_root()
     assert isinstance(root.command, click.Group)
     if len(names) > 1:

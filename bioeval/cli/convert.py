@@ -75,13 +75,12 @@ def _formats() -> str:
     """Return a table of all formats."""
     from bioeval.scores.formats.registry import FORMATS
 
-    rows = [(form.word, form.holds, form.written) for form in FORMATS]
-    width = max(len(word) for word, _, _ in rows) + 2
+    width = max(len(form.word) for form in FORMATS) + 2
     lines = []
-    for word, holds, written in rows:
+    for form in FORMATS:
         also = ""
-        if written:
-            also = f"; written: {written}"
-        line = f"{word:<{width}}{holds.replace('`', '')}{also}"
+        if form.written:
+            also = f"; written: {form.written}"
+        line = f"{form.word:<{width}}{form.holds.replace('`', '')}{also}"
         lines += wrapped(line, terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -161,17 +161,16 @@ def _seed(help: str) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), 0, name="random_state")
 
 
+def _help(given: bool | str, usual: str) -> str:
+    if isinstance(given, str):
+        return given
+    return usual
+
+
 _FAR = "FAR at which to report FRR and DIR"
-
-
-def _thresholds(help: str) -> Callable[[F], F]:
-    """Return the option of the thresholds."""
-    usual = (
-        "Number of thresholds, the thresholds, or a file with one threshold per line.  [the card's]"
-    )
-    return option("--thresholds", help or usual, ThresholdsOption())
-
-
+_THRESHOLDS = (
+    "Number of thresholds, the thresholds, or a file with one threshold per line.  [the card's]"
+)
 _PROTOCOL = option(
     "--protocol CARD",
     "Name of a protocol, or path of a card (.toml); auto: the course's protocol for the layout.",
@@ -236,6 +235,11 @@ def _assure(what: str) -> Callable[[F], F]:
     )
 
 
+def _wanted(*options: tuple[object, Callable[[F], F]]) -> Callable[[F], F]:
+    """Return the options whose first value is true."""
+    return option_group(*(option for wanted, option in options if wanted))
+
+
 def shared_options(
     *,
     protocol: bool = False,
@@ -262,13 +266,13 @@ def shared_options(
     options of an interval; that of `assure` begins the help of ``--assure``. `names` are those of
     several systems, and `reading` has the options of reading a file.
     """
-    options = (
+    return _wanted(
         (protocol, _PROTOCOL),
-        (thresholds, _thresholds(thresholds if isinstance(thresholds, str) else "")),
+        (thresholds, option("--thresholds", _help(thresholds, _THRESHOLDS), ThresholdsOption())),
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
         (templates, _TEMPLATES),
         (fusion, _FUSION),
-        (far, _targets("far", far if isinstance(far, str) else _FAR)),
+        (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
         (assure, _assure(assure)),
         (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
@@ -281,7 +285,6 @@ def shared_options(
         (reading, _READING),
         (workers, cluster_options(checkpoint)),
     )
-    return option_group(*(given for wanted, given in options if wanted))
 
 
 def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
@@ -297,8 +300,10 @@ def output_options(
 
     A command that writes no `files` prints alone.
     """
-    replaced = f"With --out{' or --report' if report else ''}"
-    options = (
+    replaced = "With --out"
+    if report:
+        replaced += " or --report"
+    return _wanted(
         (files, option("--out DIR", f"Write {files}.")),
         (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
         (plots, option("--plots", f"With --out: also {plots}.", bool)),
@@ -314,7 +319,6 @@ def output_options(
         (True, option("--latex", "Print the tables as LaTeX, for booktabs.", bool)),
         (True, option("--markdown", "Print the tables as Markdown.", bool)),
     )
-    return option_group(*(given for wanted, given in options if wanted))
 
 
 # ------------------------------------------------------------------------- taking options
@@ -333,11 +337,10 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
     With `seed_of_draws` the seed is also that of an experiment.
     """
     context = click.get_current_context()
-    for name, word in (
-        ("confidence", "--confidence"),
-        ("replicates", "--replicates"),
-        *([] if seed_of_draws else [("random_state", "--seed")]),
-    ):
+    words = {"confidence": "--confidence", "replicates": "--replicates"}
+    if not seed_of_draws:
+        words["random_state"] = "--seed"
+    for name, word in words.items():
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{word} needs --interval METHOD, such as subject-bootstrap")
 
@@ -375,8 +378,9 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     for name in _KEYS_OR_FILES:
         value = options.pop(name)
         if value is not None:
-            key = value is not second and _is_key(value, data)
-            arguments[f"{name}_key" if key else name] = value
+            if value is not second and _is_key(value, data):
+                name += "_key"
+            arguments[name] = value
     arguments["meta"] = _by_name(options.pop("meta"))
     average = options.pop("average")
     if average is None:

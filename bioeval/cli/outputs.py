@@ -56,7 +56,7 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
-    refuse_to_replace([folder / name for name in _RESULTS], force)
+    refuse_to_replace(map(folder.joinpath, _RESULTS), force)
     return folder
 
 
@@ -86,8 +86,8 @@ def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
     from bioeval.scores.formats.files import require_unused
 
-    there = [place for place in places if place.exists()]
-    names = [str(place) for place in there]
+    there = list(filter(Path.exists, places))
+    names = list(map(str, there))
     if names and not force:
         listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])
         raise DataError(f"{listed} would be replaced; give --force or another name")
@@ -122,7 +122,7 @@ def write_folder(
         with naming_writes(folder, part):
             part.mkdir()
             write(part)
-            names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
+            names = sorted([*os.listdir(part), SUMMARY])
             text = as_json({**document, "files": names})
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new and not folder.exists():
@@ -132,10 +132,12 @@ def write_folder(
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
         with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
-            refuse_to_replace([folder / name for name in names], force)
-            put_in_place([part / name for name in ordered], [folder / name for name in ordered])
+            refuse_to_replace(map(folder.joinpath, names), force)
+            put_in_place([*map(part.joinpath, ordered)], [*map(folder.joinpath, ordered)])
     except FileInUseError as error:
-        kept = next(x for i in itertools.count(2) if not (x := folder / f"results-{i}").exists())
+        number = 2
+        while (kept := folder / f"results-{number}").exists():
+            number += 1
         move(os.rename, part, kept)
         raise FileInUseError(f"{error}. The results are in {kept}") from error
     finally:
@@ -192,9 +194,15 @@ def write_csv(target: Path, table: Table) -> None:
             columns[key] = [row[key] for row in table]
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([as_cell(escaped(x)) for x in columns])
+        writer.writerow(map(_cell, columns))
         for row in zip(*columns.values(), strict=True):
-            writer.writerow([as_cell(escaped(x)) if isinstance(x, str) else x for x in row])
+            writer.writerow(map(_cell, row))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return as_cell(escaped(value))
+    return value
 
 
 class MoreOutputs:
@@ -313,7 +321,11 @@ class Output:
         markdown = options.pop("markdown", False)
         if as_json + latex + markdown > 1:
             raise click.UsageError("give one of --json, --latex and --markdown")
-        markup: Form | None = "latex" if latex else "markdown" if markdown else None
+        markup: Form | None = None
+        if latex:
+            markup = "latex"
+        elif markdown:
+            markup = "markdown"
         return cls(folder, force, plots is not False, as_json, markup, page)
 
     @property
@@ -346,13 +358,15 @@ class Output:
         from bioeval.cli.lazy_group import COMMAND_LINE
 
         stages(f"writing {self.page}")
-        given = click.get_current_context().meta.get(COMMAND_LINE, [])
-        # Names of files, without the folders of this machine.
-        given = [Path(x).name if os.path.isabs(x) else x for x in given]
+        words = []
+        for word in click.get_current_context().meta.get(COMMAND_LINE, []):
+            if os.path.isabs(word):  # names of files, without the folders of this machine
+                word = Path(word).name
+            words.append(word)
         command = ""
-        if given:
-            command = shlex.join(["bioeval", *given])
-        read = [file for file in files if file]
+        if words:
+            command = shlex.join(["bioeval", *words])
+        read = list(filter(None, files))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", BioevalWarning)
             for write in hooks("page"):
@@ -377,6 +391,7 @@ class Output:
         """
 
         def fill(folder: Path) -> None:
+            """Write them into a folder."""
             write_results(folder, results, table, name)
             for file, rows in (csv or {}).items():
                 write_csv(folder / file, rows)

@@ -67,11 +67,12 @@ def _few_collections() -> Iterator[None]:
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
     before = gc.get_threshold()
-    gc.set_threshold(max(before[0], _OBJECTS) if before[0] else 0, *before[1:])
+    if before[0]:  # else nothing is collected
+        gc.set_threshold(max(before[0], _OBJECTS))
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(before[0])
 
 
 class _ClosedOutput(io.TextIOBase):
@@ -121,6 +122,7 @@ def _heard() -> Iterator[None]:
     threads: list[threading.Thread] = []
 
     def hook(found: Any) -> None:
+        """Raise an interruption from another thread; report all else as before."""
         if not isinstance(found.exc_value, KeyboardInterrupt | SystemExit):
             before(found)
             return
@@ -189,11 +191,13 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
         failed = isinstance(error, (EngineError, MissingDependencyError, NoResultError))
+        lines = [str(error)]
+        if isinstance(error, CardError):
+            lines = lines[0].splitlines()
+        code = WRONG
         if failed:
             code = FAILED
-        else:
-            code = WRONG
-        for line in str(error).splitlines() if isinstance(error, CardError) else [str(error)]:
+        for line in lines:
             _say(line, code)
         return code
     except MemoryError:
@@ -223,7 +227,9 @@ def _os_error(error: OSError) -> int:
         from bioeval.kernels.compiling import CACHE
 
         said += f"; compiled kernels are kept in {CACHE}, and NUMBA_CACHE_DIR names another folder"
-    return _say(said, FAILED if machine else WRONG)
+    if machine:
+        return _say(said, FAILED)
+    return _say(said, WRONG)
 
 
 def _say(message: str, code: int) -> int:
@@ -231,7 +237,9 @@ def _say(message: str, code: int) -> int:
     from bioeval.cli.console import note
 
     line = " ".join(message.split())
-    note(f"bioeval: {'error: ' if code != INTERRUPTED else ''}{line}")
+    if code != INTERRUPTED:
+        line = f"error: {line}"
+    note(f"bioeval: {line}")
     return code
 
 

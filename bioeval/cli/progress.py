@@ -35,13 +35,13 @@ class TimeLeft(ProgressColumn):
         """Return the text; the time left is rounded up."""
         if task.total is None:
             since = int(task.elapsed or 0)
-            return Text(str(timedelta(seconds=since)) if since else "")
+            return Text(str(timedelta(seconds=since) or ""))
         if task.finished:
             return Text("finishing")
         left = task.time_remaining
-        return Text(
-            "" if left is None else f"{task.percentage:.0f} %, {timedelta(seconds=left)} left"
-        )
+        if left is None:
+            return Text("")
+        return Text(f"{task.percentage:.0f} %, {timedelta(seconds=left)} left")
 
 
 class _Lines(logging.Handler):
@@ -87,6 +87,7 @@ class Stages:
     """
 
     def __init__(self, stream: TextIO | None = None):
+        """Prepare the line, if `stream` can show it."""
         if stream is None:
             stream = sys.stderr
         terminal = stream is not None and stream.isatty()
@@ -136,10 +137,9 @@ class Stages:
             return
         if self._now != (stage, total) or done < self._done:
             self._progress.remove_task(self._task)
-            if total:
-                name = stage
-            else:
-                name = f"{stage} ..."
+            name = stage
+            if not total:
+                name += " ..."
             self._task = self._progress.add_task(name, total=total or None)
             self._now = stage, total
             if time.monotonic() - self._written >= _SHORTEST:

@@ -44,14 +44,16 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
     if check and not as_json:
         _check(names)
         return
-    cards = [load(name) for name in names]
+    cards = list(map(load, names))
     if toml:
         if card is None or as_json:
             raise click.UsageError("--toml needs one CARD, and no --json")
         put(cards[0].to_toml())
     elif as_json:
-        documents = [one.as_dict() for one in cards]
-        show_json(documents if card is None else documents[0])
+        if card is None:
+            show_json([one.as_dict() for one in cards])
+        else:
+            show_json(cards[0].as_dict())
     elif card is None:
         print_table(_Cards(cards), markup)
     else:
@@ -86,25 +88,26 @@ class _Cards:
     """The cards, one per line, or on several lines each in a narrow terminal."""
 
     def __init__(self, cards: list[Any]):
-        self.rows = [(card.name, card.layout, card.title) for card in cards]
+        self.cards = cards
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
+        """Yield a table, or the lines of each card."""
         from rich.text import Text
 
         from bioeval.views.tables.layout import indented, plain_table
 
-        names = max(len(name) for name, *_ in self.rows)
-        layouts = max(len(layout) for _, layout, _ in self.rows)
+        names = max(len(card.name) for card in self.cards)
+        layouts = max(len(card.layout) for card in self.cards)
         if names + layouts + 4 + _LEAST_TITLE <= options.max_width:
             table = plain_table()
             for head in ("protocol", "layout"):
                 table.add_column(head, no_wrap=True)
             table.add_column("what it is")
-            for row in self.rows:
-                table.add_row(*row)
+            for card in self.cards:
+                table.add_row(card.name, card.layout, card.title)
             yield table
             return
-        for name, layout, title in self.rows:
-            yield Text(name)
-            for line in (f"for {layout}", title):
-                yield indented(Text(line, style="dim" if line != title else ""))
+        for card in self.cards:
+            yield Text(card.name)
+            yield indented(Text(f"for {card.layout}", style="dim"))
+            yield indented(Text(card.title))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -123,16 +124,25 @@ task_options = option_group(
 )
 
 
+def _take(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove options from a command's, and return those that were given."""
+    given = {}
+    for name in names:
+        value = options.pop(name)
+        if value is not None:
+            given[name] = value
+    return given
+
+
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
     require_assure(options)
-    others = ("gallery_quality", "target", "assure", "claims", "attempts")
     options["unit"] = options.pop("by")
-    given = {name: options.pop(name) for name in (*PARTS, *others)}
+    given = _take(options, (*PARTS, "gallery_quality", "target", "assure", "claims", "attempts"))
     assurance = options.pop("assurance")
-    if given["assure"] is not None:
+    if "assure" in given:
         given["assurance"] = assurance
-    return {name: value for name, value in given.items() if value is not None}
+    return given
 
 
 def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> str | Protocol:
@@ -151,7 +161,9 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     card = for_layout(scores.layout, name)
     drawn = card.partition
     if parts and (drawn is None or drawn.by != "experiment"):
-        option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
+        option = "--by"
+        if "unit" not in parts:
+            option = f"--{next(iter(parts)).replace('_', '-')}"
         of_folds = ""
         if card.reid or card.gom:
             size = ""
@@ -201,8 +213,9 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
                 "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
                 "assures one threshold on all data"
             )
-        how = {name: given[name] for name in ("assure", "assurance")}
-        card = replace(card, threshold=replace(section_of(card, "threshold"), **how))
+        threshold = section_of(card, "threshold")
+        assured = replace(threshold, assure=given["assure"], assurance=given["assurance"])
+        card = replace(card, threshold=assured)
     if "claims" in given:
         _require_verification(card, "--claims are")
         card = replace(card, claims=Claims(**given["claims"], seed=seed))
@@ -244,7 +257,8 @@ def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
                 f"--fusion has no effect on protocol {card.name}; it needs --templates multi or "
                 "--rank-unit subject"
             )
-        card = replace(card, **{k: replace(x, fusion=given["fusion"]) for k, x in fused.items()})
+        for name, task in fused.items():
+            card = replace(card, **{name: replace(task, fusion=given["fusion"])})
     return card
 
 
@@ -346,7 +360,7 @@ def command(
     options["plots"] = options["plots"] or bool(plot_formats)
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     experiment = take_experiment(options)
-    tasks = {name: value for name in TASKS if (value := options.pop(name)) is not None}
+    tasks = _take(options, TASKS)
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
     more = [add(options, data, output) for add in hooks("run_outputs")]

@@ -15,7 +15,7 @@ from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
-from bioeval.cli.study_command import rows_over
+from bioeval.cli.study_command import attributes_but, rows_of, rows_over
 from bioeval.results.support import KIND_DOUBT
 from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
@@ -79,6 +79,7 @@ class Evaluation:
         terms: str,  # of the table and the plots
         more: Sequence[MoreOutputs] = (),  # of studies
     ):
+        """Keep what was evaluated, and the results in the terms."""
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
         self.shown, self.more = in_terms(tree, terms), more
         self.datasets = dict(datasets(tree))
@@ -89,7 +90,9 @@ class Evaluation:
         self._naming = naming
 
     def _reword(self, warning: str) -> str:
-        return renamed(warning, self._of_card if self.in_folds else self._naming)
+        if self.in_folds:
+            return renamed(warning, self._of_card)
+        return renamed(warning, self._naming)
 
     def _of_card(self, name: str, value: str | None) -> str:
         """Name an argument that only a card can set in folds."""
@@ -102,15 +105,18 @@ class Evaluation:
         tables = [table_of(self.shown, self._reword)]
         lines: list[Any] = []
         for more in self.more:
-            tables += [table_of(results, self._reword) for results in more.results.values()]
+            for results in more.results.values():
+                tables.append(table_of(results, self._reword))
             lines += more.lines()
-        return Group(*tables, *lines)
+        tables += lines
+        return Group(*tables)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
         tree = self.shown
         for more in self.more:
-            tree = tree.assign({name: type(tree)(x) for name, x in more.results.items()})
+            for name, results in more.results.items():
+                tree = tree.assign({name: type(tree)(results)})
         return {str(self.scores.name): tree}
 
     def document(self) -> dict[str, Any]:
@@ -130,11 +136,15 @@ class Evaluation:
         document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
         if results:
             first = next(iter(results.values())).attrs
-            shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
-            document |= {name: first[name] for name in shared if name in first}
+            shared: Sequence[str] = _SHARED
+            if self.in_folds:
+                shared = _SHARED_OF_FOLDS
+            for name in shared:
+                if name in first:
+                    document[name] = first[name]
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self._reword) for path, ds in results.items()}
-            return {**document, "tasks": tasks}
+            document["tasks"] = {path: _fold_task(ds, self._reword) for path, ds in results.items()}
+            return document
         if any(map(has_chosen, results.values())):
             document["chosen_on"] = CHOSEN
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
@@ -183,8 +193,7 @@ class Evaluation:
 
 def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the scalars of a task, and its values at FAR targets and at some ranks."""
-    about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
-    document: dict[str, Any] = about
+    document = attributes_but(dataset, *_ELSEWHERE)
     for row in rows_over(dataset):  # the scalars
         document |= row
     ranks = report_ranks(dataset)
@@ -197,11 +206,10 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
     names = map("".join, itertools.product(curves, ends))
     if {"cms", "cmc", "cmc_at_least"} & set(dataset):
-        shown = [name for name in names if name in dataset]
-        document["ranks"] = []
-        for rank in ranks:
-            at_rank = {name: dataset[name].sel(rank=rank).item() for name in shown}
-            document["ranks"].append({"rank": rank, **at_rank})
+        at_ranks: dict[str, list[Any]] = {"rank": ranks}
+        for name in filter(set(dataset).__contains__, names):
+            at_ranks[name] = dataset[name].sel(rank=ranks).values.tolist()
+        document["ranks"] = rows_of(at_ranks)
     if "recall_level" in dataset.dims and "threshold" in dataset.dims:
         document["retrieved"] = rows_over(dataset, "threshold")
     if dataset.sizes.get("threshold", 0):
@@ -217,25 +225,23 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
 def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     """Return the values at each FAR target; values at ranks are keyed by rank."""
     rows = []
-    places = {rank: dataset["rank"].values.tolist().index(rank) for rank in ranks}
     for i, target in enumerate(dataset["far_target"].values):
         row: dict[str, Any] = {"far_target": target}
         for name, values in dataset.data_vars.items():
             if values.dims == ("far_target",):
                 row[str(name)] = values.values[i].item()
             elif set(values.dims) == {"far_target", "rank"}:
-                at = values.transpose("far_target", "rank").values[i]
-                row[str(name)] = {str(rank): at[places[rank]].item() for rank in ranks}
+                at_ranks = values.isel(far_target=i).sel(rank=ranks).values.tolist()
+                row[str(name)] = dict(zip(map(str, ranks), at_ranks, strict=True))
         rows.append(row)
     return rows
 
 
 def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
-    elsewhere = (*_SHARED_OF_FOLDS, "bioeval_version")
-    document: dict[str, Any] = {k: v for k, v in dataset.attrs.items() if k not in elsewhere}
+    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version")
     warnings_of_task = filter(None, str(document.pop("warnings", "")).split("\n"))
-    document["warnings"] = [reword(warning) for warning in warnings_of_task]
+    document["warnings"] = list(map(reword, warnings_of_task))
     for dim in ("rank", *TARGETS):
         if dim in dataset.dims:
             document[f"{dim}s"] = dataset[dim].values.tolist()
@@ -249,13 +255,11 @@ def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, A
 def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     """Return the values of each query, by rising average precision; undefined ones last."""
     order = np.argsort(precision_of_queries(dataset).values, kind="stable")
-    columns = {"query": order, "label": scores.probe_labels[order]}
-    columns |= {name: column[order] for name, column in scores.probe_meta.items()}
+    columns = {"query": np.arange(len(order)), "label": scores.probe_labels, **scores.probe_meta}
     for name, values in dataset.data_vars.items():
         if values.dims == ("probe",):
-            columns[str(name)] = values.values[order]
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
+            columns[str(name)] = values.values
+    return rows_of({k: map(_plain, values[order].tolist()) for k, values in columns.items()})
 
 
 def _plain(value: Any) -> Any:
@@ -272,7 +276,9 @@ def _axes(dataset: xr.Dataset) -> list[str]:
     """Return the dimensions of the curves of a task, one file for each."""
     if "recall_level" in dataset.dims:
         return [dim for dim in ("rank", "recall_level", "threshold") if dim in dataset.dims]
-    return ["threshold" if "threshold" in dataset.dims else "rank"]
+    if "threshold" in dataset.dims:
+        return ["threshold"]
+    return ["rank"]
 
 
 def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
@@ -284,7 +290,7 @@ def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
         elif name in ("dir", "dir_low", "dir_high"):
             for rank in report_ranks(dataset):
                 columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return rows_of(columns)
 
 
 def fold_columns(dataset: xr.Dataset) -> dict[str, list]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
 from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import take_scores
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("simulate", cls=Command)

@@ -39,15 +39,20 @@ T = TypeVar("T")
 
 def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
     """Return the file, the attributes and the scalars of a result, warnings as a list."""
-    attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
+    attrs = attributes_but(ds, "bioeval_version")
     attrs["warnings"] = warnings_of(ds)
     return {"bioeval": __version__, "file": file, **attrs, **_scalars(ds)}
 
 
 def described(ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
     """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-    attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
+    attrs = attributes_but(ds, "warnings")
     return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
+
+
+def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
+    """Return the attributes of a result without `others`."""
+    return {str(name): value for name, value in ds.attrs.items() if name not in others}
 
 
 def _scalars(ds: xr.Dataset) -> dict[str, Any]:
@@ -67,6 +72,11 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
     for name, values in ds.data_vars.items():
         if values.dims == dims:
             columns[str(name)] = values.values.reshape(-1).tolist()
+    return rows_of(columns)
+
+
+def rows_of(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return columns of one length as rows."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -87,15 +97,21 @@ def checked(
 
     results = dict(datasets(tree))
     if has_folds(tree):
-        rates: list[xr.DataArray] = []
+        rates = []
         for dataset in results.values():
-            rates += [x for name, x in dataset.items() if str(name).endswith("_mean")]
+            for name, values in dataset.items():
+                if str(name).endswith("_mean"):
+                    rates.append(values)
         require_values(rates, [scores], protocol)
     else:
-        rows = []
+        measures = set()
         for path, dataset in results.items():
-            rows += section(dataset, path).rows
-        if not any(row.is_defined and (given or row.measure != "FAR") for row in rows):
+            for row in section(dataset, path).rows:
+                if row.is_defined:
+                    measures.add(row.measure)
+        if not given:
+            measures.discard("FAR")
+        if not measures:
             refuse([scores], protocol)
     return with_doubts(tree, scores, protocol, stages)
 
@@ -153,6 +169,7 @@ class StudyCommand:
     """
 
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
+        """Take the options of output, reading and the cluster, checked."""
         self.data, self._second, self._named = data, options.get("second"), "name" in options
         if "interval" in options:
             require_method(options["interval"])
@@ -160,7 +177,9 @@ class StudyCommand:
             require_assure(options)
         self.output = Output.take(options)
         self._given = dict(options)
-        self.reading = take_reading(data, options) if reads else {}
+        self.reading: dict[str, Any] = {}
+        if reads:
+            self.reading = take_reading(data, options)
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
         where = ("workers", "scheduler", "checkpoint")
         self._where = {name: options.pop(name) for name in where if name in options}
@@ -241,7 +260,9 @@ class StudyCommand:
         self._counting.close()
         self._files = self.output.save(document, results, table, self.stages, **how)
         self._document = document
-        self._table = table if shown is None else shown
+        self._table = table
+        if shown is not None:
+            self._table = shown
 
     def finish(
         self,
@@ -265,14 +286,16 @@ class StudyCommand:
         from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
-        named = found if isinstance(found, dict) else {"": found}
-        shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
-        table = table_of(shown.get("", shown), reword)
-        drawn: Any = shown.get("")
-        saved: Any = found
-        if found is named:
-            saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in named.items()})
-            drawn = [*shown.values()] if apart else shown
+        drawn: Any
+        saved: Any
+        if isinstance(found, dict):
+            drawn = {name: in_terms(ds, self._terms) for name, ds in found.items()}
+            saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in found.items()})
+        else:
+            drawn, saved = in_terms(found, self._terms), found
+        table = table_of(drawn, reword)
+        if apart:
+            drawn = list(drawn.values())
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if self.output.page is not None:
             self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)

@@ -66,8 +66,9 @@ class RandomGalleries:
         if self.drawn.repeats:
             return self._sampled(job, options, progress)
         (tally,) = run_jobs(job.reader, [job], progress)
-        make = open_set_expected if "impostors" in options else closed_set_expected
-        return make(tally, **options)
+        if "impostors" in options:
+            return open_set_expected(tally, **options)
+        return closed_set_expected(tally, **options)
 
     def _sampled(
         self, job: GalleryJob, options: dict[str, Any], progress: Progress | None

@@ -101,6 +101,7 @@ def refuse_interval(interval: str | None) -> None:
 
 
 def _whole(name: str, value: Any, expected: str) -> int:
+    """Return a whole number from 1 on."""
     try:
         number = 0
         if not isinstance(value, bool):

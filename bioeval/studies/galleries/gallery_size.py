@@ -114,15 +114,19 @@ def gallery_size_dataset(
     model = Sizes(tally, ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
-    identified = np.stack([model.identified(int(size)) for size in sizes])
-    fa = np.stack([model.accepted(int(size)) for size in sizes])
+    numbers = sizes.tolist()
+    identified = np.stack(list(map(model.identified, numbers)))
+    fa = np.stack(list(map(model.accepted, numbers)))
     dir_, cms = rate(identified[:, :-1], genuine), rate(identified[:, -1], genuine)
     far = rate(np.minimum(fa, impostor), impostor)
-    order = slice(None, None, -1 if larger_is_closer(about.kind) else 1)
+    order = slice(None)
+    if larger_is_closer(about.kind):
+        order = slice(None, None, -1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]
     beyond = (sizes > subjects).astype(np.int64)
-    far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
+    far_exact = np.array(list(map(model.far_is_exact, numbers)))
+    far_beyond = (~far_exact).astype(np.int64)
     by_size, each = ("gallery_size",), ("gallery_size", "threshold")
     limits = to_user(grid, about.kind)[order]
     in_error = _weighted(shares[:, None, None], frr, far)
@@ -147,10 +151,9 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
+    remarks = []
     if note:
-        remarks = [note]
-    else:
-        remarks = []
+        remarks.append(note)
     if not genuine:
         remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
     if not impostor:
@@ -176,12 +179,14 @@ def gallery_size_dataset(
 def _validation(model: Sizes, subjects: int) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the sizes from which the whole gallery is predicted, and the errors."""
     known = np.unique([max(2, subjects // 4), max(2, subjects // 2)])
-    errors = [model.validated(int(size)) for size in known if size < subjects]
+    known = known[known < subjects]
+    errors: dict[str, list[float]] = {"validation_cms_error": [], "validation_far_error": []}
+    for size in known.tolist():
+        cms, far = model.validated(size)
+        errors["validation_cms_error"].append(_largest(cms))
+        errors["validation_far_error"].append(_largest(far))
     over = ("validation_size",)
-    return known[: len(errors)], {
-        "validation_cms_error": (over, np.array([_largest(cms) for cms, _ in errors])),
-        "validation_far_error": (over, np.array([_largest(far) for _, far in errors])),
-    }
+    return known, {name: (over, np.array(values)) for name, values in errors.items()}
 
 
 def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray:
@@ -198,7 +203,9 @@ def _least(
     NaN where no threshold has a known error. `errors` is (u, sizes, t), `shares` (u,); `limits`
     (t,) are in the user's order.
     """
-    step, none = (-1, np.inf) if larger_is_closer(kind) else (1, -np.inf)
+    step, none = 1, -np.inf
+    if larger_is_closer(kind):
+        step, none = -1, np.inf
     # The reject-all point: FNIR = 1, FPIR = 0.
     reject = np.broadcast_to(1.0 - shares[:, None, None], (*errors.shape[:2], 1))
     every = np.concatenate([reject, errors[..., ::step]], axis=-1)
@@ -362,7 +369,7 @@ def gallery_size(
     )
     if not repeats:
         return dataset
-    names = {name: dataset["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
+    says = dataset["cms"].attrs["long_name"]
     curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(dataset["rank"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of one gallery, or none of a size
@@ -371,9 +378,9 @@ def gallery_size(
     dataset["cms_by_gallery"] = (
         ("repeat", *over),
         curves,
-        Name(f"of each gallery, {names['cms_by_gallery']}").attrs(),
+        Name(f"of each gallery, {says}").attrs(),
     )
-    dataset["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
+    dataset["cms_sd"] = (over, spread, Name(f"between galleries, {says}").attrs())
     coordinate = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     return dataset.assign_coords(repeat=coordinate)
 
@@ -396,6 +403,7 @@ def _sampled(
     curves = np.full((repeats, len(sizes), ranks), np.nan)
 
     def drawn() -> Iterator[tuple[tuple[int, int], IndexSet]]:
+        """Yield the place of each curve, and the probes and templates of its gallery."""
         for r in range(repeats):
             order = np.argsort(stream.uniforms(subjects), kind="stable")
             for i, size in enumerate(sizes[sizes <= subjects]):
@@ -408,12 +416,12 @@ def _sampled(
                     yield (r, i), chosen
 
     options = FoldOptions("closed_set", Rule("none"), fusion=fusion, rank_unit="subject")
-    if ties == "expected":
-        tasks = []
-    else:
-        tasks = [replace(options, ties=ties)]
-    for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
-        searched = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
+    tasks = []
+    if ties != "expected":
+        tasks.append(replace(options, ties=ties))
+    for place, (probes, templates), attempts in counted_parts(scores, drawn(), tasks):
+        side = FoldSide(scores.select(probes, templates), counted=attempts)
+        searched = side.searched(options, ties)
         curves[place] = rate(searched.ranked(ranks, whole=ties != "expected"), searched.genuine)
     return curves
 
@@ -463,10 +471,11 @@ def blocks(found: Found) -> Iterator[Block]:
 
 def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iterable[int]) -> Table:
     """Return rates by gallery size, marked where the model extrapolates them."""
-    rows = [
-        [f"{size:,}", *map(percent, row), " modelled" if mark else ""]
-        for size, row, mark in zip(
-            ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True
-        )
-    ]
+    rows = []
+    sizes = ds["gallery_size"].values.tolist()
+    for size, row, modelled in zip(sizes, rates.values.tolist(), beyond, strict=True):
+        mark = ""
+        if modelled:
+            mark = " modelled"
+        rows.append([f"{size:,}", *map(percent, row), mark])
     return Table(["subjects", *heads, ""], rows, widths=[8, *[9] * len(heads), 0])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,7 +65,7 @@ from bioeval.studies.galleries.random_claims import (
     NearestCells,
     are_few,
 )
-from bioeval.studies.galleries.random_galleries import GalleryJob, GalleryTally, thresholds_over
+from bioeval.studies.galleries.random_galleries import GalleryJob, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -123,11 +122,15 @@ class _Part:
 
     def add(self, block: Any) -> None:
         """Add a block, or choices of its templates."""
-        second = self.claims.wanted is not None
-        for one in [block] if self.choices is None else self.choices.blocks(block):
+        blocks: Iterable[Any] = [block]
+        if self.choices is not None:
+            blocks = self.choices.blocks(block)
+        first = self.claims.wanted is None
+        for one in blocks:
             self.claims.add(one)
-            for job in () if second else self.galleries:
-                job.add(one)
+            if first:
+                for job in self.galleries:
+                    job.add(one)
 
     def result(self) -> _Part:
         """Return the part itself."""
@@ -162,22 +165,30 @@ class _Request:
         """Return the parts that count some numbers of templates; with `ranking` searches, too."""
         if self.fusion == "min" and not self.drawn.repeats:
             claims = ExpectedClaims(NearestCells(reader, sizes), grid)
-            galleries = [GalleryJob(reader, size=n, **ranking) for n in sizes if ranking]
+            galleries = []
+            if ranking:
+                galleries = [GalleryJob(reader, size=size, **ranking) for size in sizes]
             return [_Part([*sizes], claims, galleries)]
         return [self._of_choices(reader, size, grid, ranking) for size in sizes]
 
     def _of_choices(
         self, reader: BlockReader, size: int, grid: np.ndarray, ranking: dict[str, Any]
     ) -> _Part:
+        """Return the part of one number of templates, by its choices."""
         method, order = parse_fusion(self.fusion)
         if method == "kth" and order > size:
+            are = "is"
+            if size > 1:
+                are = "are"
             raise DataError(
                 f"{Argument('fusion')} is {self.fusion!r}, but {counted(size, 'templates')} of "
-                f"each subject {'are' if size > 1 else 'is'} enrolled; expected kth:{size} or "
+                f"each subject {are} enrolled; expected kth:{size} or "
                 "less, or more templates"
             )
         by_row = ranking.get("ties") == "stable"
-        draws = self.drawn.repeats or (0 if are_few(reader, size) else DRAWS)
+        draws = self.drawn.repeats
+        if not draws and not are_few(reader, size):
+            draws = DRAWS
         if not draws:
             choices = EveryChoice(reader, size, self.fusion, by_row=by_row)
         else:
@@ -289,14 +300,17 @@ def gallery_templates(
     count, note = max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
-    wanted = np.append(targets, rule.values if rule.name == "far" else ())
+    wanted = targets
+    if rule.name == "far":
+        wanted = np.append(targets, rule.values)
     _count(reader, parts, wanted, rule, progress)
     rule = rule.as_distance(scores.kind)
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
     variables |= _identification(parts, impostors)
-    fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < n)) for n in chosen]
-    draws = np.repeat([part.claims.draws for part in parts], [len(part.sizes) for part in parts])
-    variables |= {"fewer": np.array(fewer), "draws": draws}
+    held = np.diff(reader.gallery.starts)
+    fewer = np.count_nonzero(held < np.array(chosen)[:, None], axis=1)
+    draws = np.array([claims.draws for claims, _ in _of_each(parts)])
+    variables |= {"fewer": fewer, "draws": draws}
     kind = scores.kind
     coordinates = {
         "gallery_templates": np.array(chosen),
@@ -305,7 +319,8 @@ def gallery_templates(
         "far_target": targets,
     }
     first = parts[0].claims
-    remarks = [note, *_remarks(chosen, fewer, draws.tolist(), bool(drawn.repeats), first.numbers)]
+    asked = bool(drawn.repeats)
+    remarks = [note, *_remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)]
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,
         "rank_unit": "subject",
@@ -378,7 +393,9 @@ def _count(
 
         return shown
 
-    fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
+    fixed: Sequence[float] = ()
+    if rule is not None and rule.name == "fixed":
+        fixed = rule.as_distance(reader.scores.kind).values
     with threads_for(reader.scores):
         run_jobs(reader, parts, half(0))
         for part in parts:
@@ -416,12 +433,9 @@ def _verification(
             "threshold_at_far": points.threshold_at_far,
         }
         if any(part.claims.draws for part in parts):
-            none = np.full(len(grid), np.nan)
+            one["frr_se"] = one["far_se"] = np.full(len(grid), np.nan)
             if claims.draws:
-                spread = claims.spread(grid)
-            else:
-                spread = (none, none)
-            one |= dict(zip(("frr_se", "far_se"), spread, strict=True))
+                one["frr_se"], one["far_se"] = claims.spread(grid)
         for name, value in one.items():
             rates.setdefault(name, []).append(value)
     return {name: np.array(values) for name, values in rates.items()}
@@ -449,16 +463,16 @@ def _fixed(parts: Sequence[_Part], targets: np.ndarray, rule: Rule) -> dict[str,
 def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
     """Return the variables of open-set and closed-set identification."""
     rates: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
-    tally: GalleryTally | None = None
-    for job in itertools.chain.from_iterable(part.galleries for part in parts):
-        tally = job.result()
+    tallies = []
+    for part in parts:
+        tallies += [job.result() for job in part.galleries]
+    for tally in tallies:
         role = role_of(tally.about.layout, impostors, not tally.non_targets)
         accepted, others = expected_accepts(tally, role)
         identified = rate(expected_ranks(tally), tally.genuine)
         rates["open_set_far"].append(rate(accepted, others))
         rates["dir"].append(identified[:-1])
         rates["cms"].append(identified[-1])
-    assert tally is not None  # there is a number of templates
     searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
     return {name: np.array(values) for name, values in rates.items()} | searches
 
@@ -471,9 +485,11 @@ def _remarks(
     attempts: tuple[int, int],
 ) -> Iterator[str]:
     """Yield notes on the limits of the rates."""
-    for number, words, rates in zip(attempts, ("genuine", "impostor"), ("FRR", "FAR"), strict=True):
-        if not number:
-            yield f"no {words} attempt: {rates} is not defined (NaN)"
+    genuine, impostor = attempts
+    if not genuine:
+        yield "no genuine attempt: FRR is not defined (NaN)"
+    if not impostor:
+        yield "no impostor attempt: FAR is not defined (NaN)"
     for size, number in zip(sizes, fewer, strict=True):
         if number:
             yield (
@@ -548,8 +564,8 @@ def drawn_verification(
         "impostor_attempts": impostor,
     }
     if claims.draws:
-        spread = zip(("frr_se", "far_se"), claims.spread(grid), strict=True)
-        variables |= {name: (("threshold",), x) for name, x in spread}
+        fr_error, fa_error = claims.spread(grid)
+        variables |= {"frr_se": (("threshold",), fr_error), "far_se": (("threshold",), fa_error)}
     fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < drawn.size))]
     asked = bool(drawn.repeats)
     remarks = _remarks([drawn.size], fewer, [claims.draws], asked, claims.numbers)
@@ -573,8 +589,7 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield the rates at one threshold and at equal FAR, one line for each number of templates."""
     ds = found[""]
     attrs = ds.attrs
-    attempts = (int(ds[name]) for name in ("genuine_attempts", "impostor_attempts"))
-    genuine, impostor = attempts
+    genuine, impostor = int(ds["genuine_attempts"]), int(ds["impostor_attempts"])
     facts: list[tuple[str, str | Terms]] = [
         ("System", str(attrs["system"])),
         (
@@ -596,9 +611,7 @@ def blocks(found: Found) -> Iterator[Block]:
     if not rule.startswith("fixed"):
         words = {"eer": "the EER"}.get(rule.partition("=")[0], f"{rule}")
         yield Note(f"threshold of {words} with {counted(first, 'templates')} per subject")
-    drawn = "frr_se" in ds
-    columns = ["frr_at_threshold", "far_at_threshold"]
-    yield _table(ds, {"FRR": ds[columns[0]], "FAR": ds[columns[1]]}, fewer=True)
+    yield _table(ds, {"FRR": ds["frr_at_threshold"], "FAR": ds["far_at_threshold"]}, fewer=True)
     yield Sentence()
     targets = ds["far_target"].values.tolist()
     yield Title("FRR at equal FAR: each number of templates at its own threshold")
@@ -610,8 +623,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
     yield Sentence()
     how = "exact means over all choices of templates, independent for each probe"
-    if drawn:
-        many = sorted({int(x) for x in ds["draws"].values.tolist() if x})
+    if "frr_se" in ds:
+        many = sorted(set(ds["draws"].values.tolist()) - {0})
         how = f"means over {' or '.join(map(str, many))} galleries drawn for each probe"
     yield Sentence(f"Rates are {how}.")
     yield Warnings(found)
@@ -620,10 +633,15 @@ def blocks(found: Found) -> Iterator[Block]:
 def _table(ds: xr.Dataset, columns: dict[str, xr.DataArray], *, fewer: bool = False) -> Table:
     """Return rates, one line for each number of templates."""
     heads = ["templates", *columns]
-    cells = [[f"{size:,}" for size in ds["gallery_templates"].values.tolist()]]
-    for column in columns.values():
-        cells.append([percent(float(value), "fine") for value in column])
-    if fewer and ds["fewer"].values.any():
+    fewer = fewer and bool(ds["fewer"].values.any())
+    if fewer:
         heads.append("subjects with fewer")
-        cells.append([f"{number:,}" for number in ds["fewer"].values.tolist()])
-    return Table(heads, [[*row] for row in zip(*cells, strict=True)])
+    rows = []
+    for i, size in enumerate(ds["gallery_templates"].values.tolist()):
+        row = [f"{size:,}"]
+        for column in columns.values():
+            row.append(percent(float(column[i]), "fine"))
+        if fewer:
+            row.append(f"{int(ds['fewer'][i]):,}")
+        rows.append(row)
+    return Table(heads, rows)

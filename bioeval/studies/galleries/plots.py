@@ -43,6 +43,15 @@ def _templates_limits(display: Any) -> dict[str, Any]:
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 
+def _templates_details(systems: Sequence[Any]) -> list[str]:
+    used, means = [], "means over all choices of templates"
+    for system in systems:
+        used.append(f"{float(system.dataset['threshold_used']):.6g}")
+        if "frr_se" in system.dataset:
+            means = "means over drawn galleries"
+    return [f"one threshold for all numbers of templates: {', '.join(used)}", means]
+
+
 class GalleryTemplatesDisplay(CurvesDisplay):
     """Curves of rates; ``x`` of a curve is the number of templates of each subject."""
 
@@ -61,23 +70,17 @@ class GalleryTemplatesDisplay(CurvesDisplay):
         marked=True,
         curve=_templates_curve,
         limits=_templates_limits,
-        details=lambda systems: [
-            "one threshold for all numbers of templates: "
-            + ", ".join(f"{float(system.dataset['threshold_used']):.6g}" for system in systems),
-            "means over all choices of templates"
-            if all("frr_se" not in system.dataset for system in systems)
-            else "means over drawn galleries",
-        ],
+        details=_templates_details,
     )
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of one result, or of several by name; rates are of verification."""
-        curves = [
-            replace(system, dataset=system.dataset.drop_vars(["dir", "cms"], errors="ignore"))
-            for system in pick(data, cls.spec.plot)
-        ]
-        return cls(cls.spec.curves_of(curves))
+        systems = []
+        for system in pick(data, cls.spec.plot):
+            verification = system.dataset.drop_vars(["dir", "cms"], errors="ignore")
+            systems.append(replace(system, dataset=verification))
+        return cls(cls.spec.curves_of(systems))
 
 
 def gallery_templates(data: Any, ax: Axes | None = None, **style: Any) -> GalleryTemplatesDisplay:
@@ -141,8 +144,12 @@ class GallerySizeDisplay(CurvesDisplay):
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
         curves = cls.spec.curves_at(pick(data, "gallery_size"), ranks)
-        display = cls(replace(curve, dash=DASHES[curve.dash % len(DASHES)]) for curve, _ in curves)
-        display.ranks = {curve.name: rank for curve, rank in curves}
+        dashed, display_ranks = [], {}
+        for curve, rank in curves:
+            dashed.append(replace(curve, dash=DASHES[curve.dash % len(DASHES)]))
+            display_ranks[curve.name] = rank
+        display = cls(dashed)
+        display.ranks = display_ranks
         return display
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -165,7 +172,9 @@ class GallerySizeDisplay(CurvesDisplay):
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
         rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
-        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
+        if not self.lines_:
+            lowest = 0.0
+        ax.set_ylim(rate_limits(lowest))
         keep_free = []
         if len(exact_up_to) == 1:
             (end,) = exact_up_to

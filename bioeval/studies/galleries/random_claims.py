@@ -134,11 +134,13 @@ class DrawnChoices(EveryChoice):
         seed: np.random.SeedSequence,
         by_row: bool = False,
     ):
+        """Prepare `draws` choices of each subject."""
         self.reader, self.size, self.fusion, self.by_row = reader, size, fusion, by_row
         self.draws, self.seed = draws, seed
         self.starts = np.arange(len(reader.gallery.subjects) + 1, dtype=np.int64) * draws
 
     def _fused(self, values: np.ndarray, block: Block, low: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of drawn choices from row `low` of a block on, and their columns."""
         starts, columns = block.starts, block.columns
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         ids = self.reader.scores.probe_ids[block.low + low :]
@@ -187,6 +189,7 @@ class NearestCells:
     """
 
     def __init__(self, reader: BlockReader, sizes: Sequence[int]):
+        """Group the subjects by their number of templates."""
         self.sizes = sizes
         starts = reader.gallery.starts
         counts = np.diff(starts)
@@ -265,9 +268,10 @@ class ExpectedClaims:
     form = "expected claims"
 
     def __init__(self, cells: NearestCells | ChoiceCells, thresholds: np.ndarray, draws: int = 0):
+        """Begin the sums, at zero."""
         self.cells, self.thresholds, self.draws = cells, thresholds, draws
         shape = len(thresholds) + 1, len(cells.sizes)
-        self.impostor = FixedSums.zeros(*shape)
+        self.impostor = FixedSums.zeros(len(thresholds) + 1, len(cells.sizes))
         self.last = np.full(shape, np.nan)  # the loosest impostor score in each bin
         self.attempts = np.zeros(2)  # impostor, genuine
         self._genuine: list[ClaimCells] = []
@@ -395,14 +399,18 @@ class ExpectedClaims:
             inside = (of_bin == k) & (near.chance[:, s] > 0)
             values, more = _stepped(near.value[inside], near.chance[inside, s])
             every = np.union1d(values, own[bins == k])
-            before = sums[k - 1 : k] if k else FixedSums.zeros(1, 1)
+            before = FixedSums.zeros(1, 1)
+            if k > 0:
+                before = sums[k - 1 : k]
             sums_up_to = np.append(before.values(), more.merge(before).values())
             points.append(every)
             fa.append(sums_up_to[np.searchsorted(values, every, side="right")])
         at, accepted = np.concatenate(points), np.concatenate(fa)
         order = np.argsort(at)
         at, accepted = at[order], np.minimum(accepted[order], impostor)
-        reject_all = np.nan if len(at) and at[0] == -np.inf else -np.inf
+        reject_all = -np.inf
+        if len(at) and at[0] == -np.inf:
+            reject_all = np.nan
         return ErrorCurve(
             np.append(reject_all, at),
             np.append(0.0, accepted),
@@ -427,8 +435,11 @@ class ExpectedClaims:
             return math.nan, math.nan
         curve = self.curve(s)
         at = max(int(np.searchsorted(curve.threshold[1:], threshold, side="right")), 0)
-        frr = float(curve.fr[at]) / genuine if genuine else math.nan
-        far = float(curve.fa[at]) / impostor if impostor else math.nan
+        frr, far = math.nan, math.nan
+        if genuine:
+            frr = float(curve.fr[at]) / genuine
+        if impostor:
+            far = float(curve.fa[at]) / impostor
         return frr, far
 
 
@@ -447,10 +458,9 @@ def _stepped(values: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, FixedS
 
 def _joined(parts: list[ClaimCells], sizes: int) -> ClaimCells:
     """Return the cells of several blocks as one."""
-    nothing = ClaimCells(np.empty(0), np.empty((0, sizes)), np.empty(0, dtype=bool))
-    every = [nothing, *parts]
-    return ClaimCells(
-        value=np.concatenate([cells.value for cells in every]),
-        chance=np.concatenate([cells.chance for cells in every]),
-        genuine=np.concatenate([cells.genuine for cells in every]),
-    )
+    value, chance, genuine = [np.empty(0)], [np.empty((0, sizes))], [np.empty(0, dtype=bool)]
+    for cells in parts:
+        value.append(cells.value)
+        chance.append(cells.chance)
+        genuine.append(cells.genuine)
+    return ClaimCells(np.concatenate(value), np.concatenate(chance), np.concatenate(genuine))

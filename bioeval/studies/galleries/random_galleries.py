@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -120,11 +121,7 @@ class GalleryTally:
         require_alike(self, other, ("size", "ties", "thresholds"))
         if self.di.high.shape != other.di.high.shape:
             raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
-        added = {
-            f.name: getattr(self, f.name) + getattr(other, f.name)
-            for f in fields(self)
-            if isinstance(getattr(self, f.name), int) and f.name not in ("size", "first_unmated")
-        }
+        added = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         first = self.first_unmated
         if first < 0 <= other.first_unmated:
             first = self.about.probes + other.first_unmated
@@ -166,6 +163,7 @@ class GalleryJob:
         starts: np.ndarray | None = None,
         in_order: bool = False,
     ):
+        """Prepare an empty tally, and what all blocks share."""
         require_choice("ties", ties, Ties)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
         self.in_order = in_order
@@ -181,7 +179,10 @@ class GalleryJob:
             within=FixedSums.zeros(4, count),
         )
         self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
-        self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
+        most_tied = 0
+        if ties == "expected":
+            most_tied = len(reader.gallery.subjects)
+        self.rules = _rules(most_tied)
         if starts is None:
             starts = reader.gallery.starts
         self.steps = _steps(int(np.diff(starts).max()), size)
@@ -198,15 +199,17 @@ class GalleryJob:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         first = self.tally.first_unmated
         arrays = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
-        return {**arrays, "first_unmated": Extent(first) if first >= 0 else Extent()}
+        arrays["first_unmated"] = Extent()
+        if first >= 0:
+            arrays["first_unmated"] = Extent(first)
+        return arrays
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Include the counts of all rows."""
-        first = found["first_unmated"].low
         known = {x: found[x] for x in (*_TABLES, *_NUMBERS)}
-        self.tally = replace(
-            self.tally, **known, first_unmated=int(first) if first < np.inf else -1
-        )
+        self.tally = replace(self.tally, **known, first_unmated=-1)
+        if found["first_unmated"].low < np.inf:
+            self.tally.first_unmated = int(found["first_unmated"].low)
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -217,10 +220,10 @@ class GalleryJob:
         tally.non_targets += int((~enrolled).sum())
         for low, high in _tiles(room, self.ranks, len(self.thresholds)):
             probes = grouped(block, slice(low, high))
-            given = probes, _usable(probes), enrolled[low:high]
-            self._rank(*given, block.low + low, room[low:high])
+            usable, some = _usable(probes), enrolled[low:high]
+            self._rank(probes, usable, some, block.low + low, room[low:high])
             if len(self.thresholds):
-                self._within(*given)
+                self._within(probes, usable, some)
 
     def _rank(
         self,
@@ -230,6 +233,7 @@ class GalleryJob:
         low: int,
         room: np.ndarray,
     ) -> None:
+        """Add the ranks of rows from `low` on, which have `room` for their mates."""
         first = np.concatenate([[0], np.cumsum(room)])
         ranks = kernel.MateRanks(
             first=first,
@@ -255,6 +259,7 @@ class GalleryJob:
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
     ) -> None:
+        """Add the chances of accepts within each threshold."""
         shape = (len(usable), len(self.thresholds))
         chances = kernel.Chances(
             anyone=np.empty(shape),
@@ -325,10 +330,11 @@ def _rules(subjects: int) -> kernel.Rules:
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
-    rules = [roots_legendre(size) for size in sizes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in rules])
-    weights = np.concatenate([w / w.sum() for _, w in rules])
+    nodes, weights = np.empty(starts[-1]), np.empty(starts[-1])
+    for low, high in itertools.pairwise(starts.tolist()):
+        x, w = roots_legendre(high - low)
+        nodes[low:high], weights[low:high] = (x + 1.0) / 2.0, w / w.sum()
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
@@ -354,13 +360,14 @@ class SampledJob:
     form = "sampled galleries"
 
     def __init__(self, reader: BlockReader, drawn: Drawn):
+        """Make room for the facts, at zero."""
         self.reader, self.drawn = reader, drawn
         shape = (drawn.repeats, reader.scores.shape[0])
         require_room(drawn.repeats, len(FACTS) * shape[1] + CURVES)
-        self.facts = {
-            name: np.zeros(shape, dtype=float if name in ("mate", "other") else np.int64)
-            for name in FACTS
-        }
+        self.facts: dict[str, np.ndarray] = {}
+        for name in FACTS:
+            self.facts[name] = np.zeros(shape, dtype=np.int64)
+        self.facts |= {"mate": np.zeros(shape), "other": np.zeros(shape)}
         self.mates = np.zeros(shape[1], dtype=np.int64)
         self.others = np.zeros(shape[1], dtype=np.int64)
         self.fewer_mates = 0
@@ -385,6 +392,7 @@ class SampledJob:
         return [self._tally(r) for r in range(self.drawn.repeats)]
 
     def _tally(self, r: int) -> IdentificationTally:
+        """Return the tally of one gallery."""
         facts = {name: self.facts[name][r] for name in FACTS}
         return IdentificationTally(
             about=self.reader.about,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,29 +87,41 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if len(tasks) > 1:
         raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
     first = every[0]
-    in_all = set.intersection(*(set(dataset.variables) for dataset in every))
-    shared = [name for name in (*_MEANS, *_SUMS) if name in in_all]
+    shared = []
+    dims: dict[Any, None] = {}
+    for name in (*_MEANS, *_SUMS):
+        if all(name in dataset.variables for dataset in every):
+            shared.append(name)
+            dims |= dict.fromkeys(first[name].dims)
     coordinates: dict[str, Any] = {}
-    for dim in map(str, dict.fromkeys(itertools.chain(*(first[name].dims for name in shared)))):
+    for dim in map(str, dims):
         length = None
         if dim == "rank":
             length = min(dataset.sizes[dim] for dataset in every)
-        labels = [dataset[dim].values[:length] for dataset in every]
-        if any(not np.array_equal(labels[0], other) for other in labels[1:]):
-            raise DataError(f"results are at different values of {dim}; evaluate all at the same")
-        coordinates[dim] = (dim, labels[0], first[dim].attrs)
+        labels = first[dim].values[:length]
+        for dataset in every:
+            if not np.array_equal(labels, dataset[dim].values[:length]):
+                raise DataError(
+                    f"results are at different values of {dim}; evaluate all at the same"
+                )
+        coordinates[dim] = (dim, labels, first[dim].attrs)
     variables = {}
     for name in shared:
-        dims = first[name].dims
-        size = {str(dim): slice(len(coordinates[str(dim)][1])) for dim in dims}
-        values = np.stack([x[name].transpose(*dims).isel(size).values for x in every])
+        arrays = []
+        for dataset in every:
+            array = dataset[name].transpose(*first[name].dims)
+            if "rank" in array.dims:  # up to the last rank of all
+                array = array.isel(rank=slice(len(coordinates["rank"][1])))
+            arrays.append(array.values)
+        values = np.stack(arrays)
         if name in _MEANS:
             together = values.mean(axis=0)
         else:
             together = values.sum(axis=0)
-        variables[name] = (dims, together, first[name].attrs)
-    shared_attrs = set.intersection(*(set(dataset.attrs.items()) for dataset in every))
-    attrs = {k: v for k, v in first.attrs.items() if (k, v) in shared_attrs}
+        variables[name] = (first[name].dims, together, first[name].attrs)
+    attrs = dict(first.attrs)
+    for dataset in every:
+        attrs = {k: v for k, v in attrs.items() if (k, v) in dataset.attrs.items()}
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
@@ -306,19 +317,23 @@ def expected_ranks(tally: GalleryTally) -> np.ndarray:
 
 def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
     """Return the attributes that describe which galleries were drawn, and how."""
+    fusion = "none"
+    if drawn.size > 1:
+        fusion = "min"
     return {
         "rank_unit": "subject",
-        "fusion": "min" if drawn.size > 1 else "none",
+        "fusion": fusion,
         "gallery": drawn.gallery,
-        "sampling": str(drawn.repeats) if drawn.repeats else "exact",
+        "sampling": str(drawn.repeats or "exact"),
         "draw": "uniformly without replacement, independently for each probe and subject",
     }
 
 
 def dataset(tally: GalleryTally, node: str, options: dict[str, Any]) -> xr.Dataset:
     """Return the result of expected counts; `node` is ``"open_set"`` or ``"closed_set"``."""
-    make = open_set_expected if node == "open_set" else closed_set_expected
-    return make(tally, **options)
+    if node == "open_set":
+        return open_set_expected(tally, **options)
+    return closed_set_expected(tally, **options)
 
 
 def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:

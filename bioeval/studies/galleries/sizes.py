@@ -54,10 +54,11 @@ class BetaBinomial:
             mean = float((weights * counts).sum() / total / trials)
         if not 0.0 < mean < 1.0:
             return None
-        chosen = np.nonzero(weights[:-1] if len(weights) <= trials else weights)[0]
+        chosen = np.flatnonzero(weights)
         shares = weights / total
         rest = 0.0
-        if len(weights) <= trials:
+        if len(weights) <= trials:  # the last one is censored
+            chosen = np.flatnonzero(weights[:-1])
             rest = float(shares[-1])
         below = np.arange(len(weights) - 1)
 
@@ -73,6 +74,7 @@ class BetaBinomial:
         ways, ways_below = choose(chosen), choose(below)
 
         def negative_log_likelihood(point: np.ndarray) -> tuple[float, np.ndarray]:
+            """Return it, and its slopes in the two coordinates of the search."""
             a, b = _shape(point)
             values, by_a, by_b = logs(chosen, ways, a, b)
             w = shares[chosen]
@@ -89,9 +91,9 @@ class BetaBinomial:
             tilt = a * b / (a + b)
             return -likelihood, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
 
-        return cls(
-            *_shape(_lowest(negative_log_likelihood, np.array([np.log(mean / (1.0 - mean)), 0.0])))
-        )
+        start = np.array([np.log(mean / (1.0 - mean)), 0.0])
+        a, b = _shape(_lowest(negative_log_likelihood, start))
+        return cls(a, b)
 
     def more_closer(self, seen: np.ndarray, trials: int, extra: int, limit: int) -> np.ndarray:
         """Return the chances of 0, 1, ... closer subjects among `extra`, by those seen closer.
@@ -225,6 +227,7 @@ class Sizes:
     def __init__(
         self, tally: SizeTally, ties: str, ranks: int, kinds: tuple[int, ...], subjects: int
     ):
+        """Weigh the probes by the subjects closer than their mate."""
         self.tally, self.ranks, self.kinds, self.subjects = tally, ranks, kinds, subjects
         chosen = np.nonzero(tally.ranks.mates > 0)[0]
         self.genuine = len(chosen)
@@ -236,7 +239,7 @@ class Sizes:
         np.add.at(self.closer, (bins, rank - 1), weights)
         # Candidates of an impostor: all subjects but its own.
         self.population = {ENROLLED: subjects - 1, UNENROLLED: subjects}
-        self.impostors = int(sum(self._impostors(kind) for kind in kinds))
+        self.impostors = sum(map(self._impostors, kinds))
 
     def _impostors(self, kind: int) -> int:
         table = self.tally.candidates[kind]
@@ -291,15 +294,16 @@ class Sizes:
 
     def far_is_exact(self, size: int) -> bool:
         """Whether FAR of a gallery size needs no model."""
-        there = [kind for kind in self.kinds if self._impostors(kind)]
+        there = filter(self._impostors, self.kinds)
         return all(size <= self.population[kind] for kind in there)
 
     def _none(self, kind: int, t: int, extra: int) -> float:
         """Return the chance that no additional subject is within a threshold, if none is so far."""
         model = self._far_models[kind][t]
         if model is None:
-            all_within = self.tally.candidates[kind, t, 0] == 0
-            return 0.0 if all_within else np.nan
+            if self.tally.candidates[kind, t, 0] == 0:  # all have one within
+                return 0.0
+            return np.nan
         return model.none_closer(self.population[kind], extra)
 
     @cached_property

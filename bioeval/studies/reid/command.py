@@ -96,23 +96,18 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
             if "mean_ap" in results[called]:
                 known = "mean_ap"
             require_values([results[called][known]], [scores], card_of)
-        rows = [
-            {"system": called, **row}
-            for called, ds in results.items()
-            for row in curve_rows(ds, "threshold")
-        ]
-        csv = {"curves.csv": rows}
-        document = {
-            called: {
+        rows: list[dict[str, Any]] = []
+        document = {}
+        for (called, ds), file in zip(results.items(), systems, strict=True):
+            rows += [{"system": called, **row} for row in curve_rows(ds, "threshold")]
+            document[called] = {
                 "file": file,
                 "fingerprint": ds.attrs["fingerprint"],
                 **task_document(ds),
                 "warnings": warnings_of(ds),
             }
-            for (called, ds), file in zip(results.items(), systems, strict=True)
-        }
         whole = {"bioeval": __version__, "systems": document}
-        run.finish(results, whole, csv, overlaid=True)
+        run.finish(results, whole, {"curves.csv": rows}, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:

@@ -97,7 +97,10 @@ def convention_of(
     else:
         base = _of_card(convention, sections)
     flags = {k: options.pop(k, None) for k in _FLAGS}
-    given = {k: _checked(k, v) for k, v in options.items() if v is not None}
+    given = {}
+    for name, value in options.items():
+        if value is not None:
+            given[name] = _checked(name, value)
     given = {**_of_flags(base, given, flags), **given}
     changed = tuple(k for k, v in given.items() if v != getattr(base, k))
     return replace(base, **given, changed=base.changed + changed)
@@ -107,17 +110,19 @@ _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
 
 
 def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
+    """Return the convention of the first of the sections that a card has."""
     if isinstance(convention, str) and not is_path(convention) and convention not in available():
         raise CardError(bad_choice("the convention", convention, conventions(sections)))
     card = load(convention)
-    task = next((card.tasks[name] for name in sections if name in card.tasks), None)
-    if task is None:
-        lacking = " and no ".join(f"[{name}]" for name in sections)
-        raise CardError(
-            f"the card {card.name} has no {lacking} section; expected one of "
-            f"{', '.join(conventions(sections))}, or a card of your own with that section"
-        )
-    return Convention(name=card.name, **{k: v for k, v in dict(task).items() if k in FIELDS})
+    for name in sections:
+        if name in card.tasks:
+            values = dict(card.tasks[name])
+            return Convention(name=card.name, **{k: v for k, v in values.items() if k in FIELDS})
+    lacking = " and no ".join(map("[{}]".format, sections))
+    raise CardError(
+        f"the card {card.name} has no {lacking} section; expected one of "
+        f"{', '.join(conventions(sections))}, or a card of your own with that section"
+    )
 
 
 def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
@@ -188,21 +193,28 @@ CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the camera column of queries and gallery; both must be complete and of one type."""
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-    names = {side: _camera_column(meta) for side, meta in sides.items()}
-    missing = [side for side, name in names.items() if name is None]
+    names: dict[str, str] = {}
+    missing, there = [], []
+    for side, meta in sides.items():
+        if name := _camera_column(meta):
+            names[side] = name
+            continue
+        missing.append(side)
+        if meta:
+            there.append(f"{side} has {', '.join(map(repr, meta))}")
     if missing:
-        there = " and ".join(
-            f"{side} has {', '.join(map(repr, sides[side]))}" for side in missing if sides[side]
-        )
+        where = " and ".join(missing)
+        if there:
+            where += f" ({' and '.join(there)})"
         raise ProtocolError(
-            f"the convention removes gallery entries by camera, but there is no column 'camera' in "
-            f"{' and '.join(missing)}{f' ({there})' if there else ''}; give the cameras "
+            "the convention removes gallery entries by camera, but there is no column 'camera' in "
+            f"{where}; give the cameras "
             "of both sides (on the command line --meta probe_camera=KEY --meta "
             "gallery_camera=KEY), or choose a convention that removes none"
         )
-    columns = []
+    columns, are_text = [], []
     for side, meta in sides.items():
-        column = meta[names[side] or ""]
+        column = meta[names[side]]
         absent = missing_values(column)
         if absent.any():
             raise DataError(
@@ -210,22 +222,22 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
                 f"first at position {int(np.argmax(absent))}; every template needs one"
             )
         columns.append(column)
-    kinds = [{isinstance(x, (str, bytes)) for x in column.tolist()} for column in columns]
-    if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
-        shown = [repr(column.tolist()[0]) for column in columns]
+        are_text.append({isinstance(x, (str, bytes)) for x in column.tolist()})
+    queries, gallery = columns
+    if are_text in ([{True}, {False}], [{False}, {True}]):
         raise DataError(
-            f"cameras are of two types, such as {shown[0]} of a query and {shown[1]} in the "
-            "gallery: no camera would be equal and nothing removed; make both numbers, or "
-            "both text"
+            f"cameras are of two types, such as {queries.tolist()[0]!r} of a query and "
+            f"{gallery.tolist()[0]!r} in the gallery: no camera would be equal and nothing "
+            "removed; make both numbers, or both text"
         )
-    return columns[0], columns[1]
+    return queries, gallery
 
 
 def has_cameras(scores: Scores) -> bool:
     """Whether both sides of a matrix have a column of cameras."""
     if are_pairs(scores):
         return False
-    return all(_camera_column(x) is not None for x in (scores.probe_meta, scores.gallery_meta))
+    return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
 
 
 def column_warnings(scores: Scores) -> list[str]:
@@ -245,4 +257,7 @@ def column_warnings(scores: Scores) -> list[str]:
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:
     folded = {name.casefold(): name for name in reversed(list(meta))}
-    return next((folded[name] for name in CAMERA_COLUMNS if name in folded), None)
+    for name in CAMERA_COLUMNS:
+        if name in folded:
+            return folded[name]
+    return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bioeval.base import Argument, MergeError
 from bioeval.scores import Provenance
-from bioeval.studies.reid.matches import MatchLists
+from bioeval.studies.reid.matches import MatchLists, concatenated
 from bioeval.tallies import require_alike
 
 
@@ -66,11 +66,11 @@ class ReidTally:
         rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
         require_alike(self, other, rules)
         require_same_entries(self.thresholds, other.thresholds)
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("enrolled", "removed_entries", "shots", "identities", "retrieved")
-            if getattr(self, name) is not None
-        }
+        names = ["enrolled", "removed_entries"]
+        for name in ("shots", "identities", "retrieved"):
+            if getattr(self, name) is not None:
+                names.append(name)
+        joined = concatenated([self, other], names)
         if self.cmc_matches is not None and other.cmc_matches is not None:
             joined["cmc_matches"] = MatchLists.joined([self.cmc_matches, other.cmc_matches])
         return replace(
@@ -133,15 +133,11 @@ class GomTally:
 
     def append(self, other: GomTally) -> GomTally:
         """Append the queries of another data set, counted alike, with the provenance of both."""
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("retrieved", "enrolled", "removed_entries")
-        }
         return replace(
             self,
             about=self.about.with_appended(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
-            **joined,
+            **concatenated([self, other], ("retrieved", "enrolled", "removed_entries")),
         )
 
 

@@ -8,7 +8,7 @@ templates of the query's own identity that its camera removes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -75,6 +75,7 @@ class RowReader(BlockReader):
         return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
+        """Raise :class:`DataError` where the mask of rows from `low` on contradicts the labels."""
         codes = codes_of(self.scores)
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
@@ -131,21 +132,15 @@ class Candidates:
         """Build the lists of a rule; see the cards for the rules."""
         if rule == "same-camera":
             cameras, which = np.unique(queries, return_inverse=True)
-            kept = [~junk & (camera != c) for c in cameras]
+            kept = ~junk & (camera != cameras[:, None])
         else:
-            kept, which = [~junk], np.zeros(len(queries), dtype=np.int64)
-        runs = [_runs(keep) for keep in kept]
-        starts = np.cumsum([0, *(len(first) for first, _ in runs)]).astype(np.int64)
-        first = np.concatenate([first for first, _ in runs])
-        stop = np.concatenate([stop for _, stop in runs])
+            kept, which = ~junk[None], np.zeros(len(queries), dtype=np.int64)
+        edges = np.diff(np.pad(kept, ((0, 0), (1, 1))).view(np.int8), axis=1)
+        of_list, first = np.divmod(np.flatnonzero(edges == 1), edges.shape[1])
+        stop = np.flatnonzero(edges == -1) % edges.shape[1]
+        starts = np.searchsorted(of_list, np.arange(len(kept) + 1))
         which = which.reshape(-1).astype(np.int64)
-        return cls(rule != "none", starts, first, stop, which, np.array(kept))
-
-
-def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start and the end of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], keep.view(np.int8), [0]])))
-    return edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
+        return cls(rule != "none", starts, first, stop, which, kept)
 
 
 @dataclass(frozen=True)
@@ -181,6 +176,7 @@ class Lists:
     """The candidate lists of scores under a convention, as integer codes."""
 
     def __init__(self, scores: Scores, convention: Convention):
+        """Number identities and cameras, and list the candidates under each rule."""
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
         codes = codes_of(scores)
@@ -221,14 +217,13 @@ class Lists:
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
         codes, said = codes_of(self.scores), []
-        keeps = self.convention.junk == "keep"
+        searched = "are searched like any other"
+        of_junk = "have no match left"
+        if self.convention.junk == "keep":
+            of_junk = searched
         for ids, what, then in (
-            (self.distractor_ids, "distractors", "are searched like any other"),
-            (
-                self.convention.junk_ids,
-                "junk",
-                "are searched like any other" if keeps else "have no match left",
-            ),
+            (self.distractor_ids, "distractors", searched),
+            (self.convention.junk_ids, "junk", of_junk),
         ):
             count = int(codes.of_no_person(ids)[self.own].sum())
             if count:
@@ -282,10 +277,16 @@ class Lists:
         mates = Mates(
             offsets=offsets,
             distance=np.empty(places, dtype=rows.dtype),
-            **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
-            **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
+            column=np.empty(places, dtype=np.int64),
+            closer=np.empty(places, dtype=np.int64),
+            tied=np.empty(places, dtype=np.int64),
+            before=np.empty(places, dtype=np.int64),
+            found=np.empty(b, dtype=np.int64),
+            removed=np.empty(b, dtype=np.int64),
+            failed=np.empty(b, dtype=np.int64),
         )
-        rank_mates(*self.groups(rule, low, rows), mates)
+        queries, gallery = self.groups(rule, low, rows)
+        rank_mates(queries, gallery, mates)
         return mates
 
     def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:
@@ -388,12 +389,15 @@ class RetrievalJob(InBlocks):
         seed: int = 0,
         thresholds: np.ndarray | None = None,
     ):
+        """Prepare the lists; raise where the convention does not go with the scores."""
         self.thresholds = None
         if thresholds is not None:
             require_values(scores, "retrieval within a threshold")
             self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
-        self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
+        self.repeats, self.seed = 0, seed
+        if sampling != "exact":
+            self.repeats = int(sampling)
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
@@ -437,14 +441,21 @@ class RetrievalJob(InBlocks):
         removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
         extra = counted["extra"].arrays
-        single = convention.cmc == "single-gallery-shot"
+        shots_of, shots, identities = "", None, None
+        if convention.cmc == "single-gallery-shot":
+            sampled = "exact"
+            if self.repeats:
+                sampled = f"{self.repeats} draws, seed {self.seed}"
+            shots_of, shots = f"{convention.ties} ties, {sampled}", np.concatenate(extra)
+        elif convention.cmc == "identity-dedup":
+            identities = np.concatenate(extra)
+        cmc_matches = None
+        if over != own:
+            cmc_matches = parts[over]
         # How many entries are within each threshold.
         within = None
         if taus is not None:
             within = np.cumsum(counted["retrieved"].array(), axis=1)[:, :-1]
-        sampled = "exact"
-        if self.repeats:
-            sampled = f"{self.repeats} draws, seed {self.seed}"
         return ReidTally(
             about=self.lists.about(reader),
             convention=convention.name,
@@ -452,13 +463,13 @@ class RetrievalJob(InBlocks):
             removed_for_ap=own,
             junk=convention.junk_in_words,
             cmc=convention.cmc,
-            shots_of=f"{convention.ties} ties, {sampled}" if single else "",
+            shots_of=shots_of,
             enrolled=self.lists.enrolled,
             removed_entries=removed,
             matches=parts[own],
-            cmc_matches=parts[over] if over != own else None,
-            shots=np.concatenate(extra) if single else None,
-            identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
+            cmc_matches=cmc_matches,
+            shots=shots,
+            identities=identities,
             thresholds=taus,
             retrieved=within,
         )
@@ -474,7 +485,7 @@ class RetrievalJob(InBlocks):
             kernel.rank_identities(queries, gallery, ranked.mates, counts)
             return [counts]
         ties = self.convention.ties
-        nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
+        nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
@@ -509,6 +520,7 @@ class GomJob(InBlocks):
         variant: str = "paper",
         appended: Scores | None = None,
     ):
+        """Prepare the lists of both."""
         self.appended: GomJob | None = None
         if appended is not None:
             self.appended = GomJob(appended, convention, thresholds, variant=variant)
@@ -541,14 +553,13 @@ class GomJob(InBlocks):
 
     def run(self, progress: Progress | None = None) -> GomTally:
         """Count all queries."""
+        low, high = 0.0, 1.0
         if self.normalize:
-            ends = self._scale()
-        else:
-            ends = (0.0, 1.0)
-        tally = self._count(*ends, progress)
+            low, high = self._scale()
+        tally = self._count(low, high, progress)
         if self.appended is None:
             return tally
-        return tally.append(self.appended._count(*ends))
+        return tally.append(self.appended._count(low, high))
 
     def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
         """Count all queries of the scores on a scale."""
@@ -582,7 +593,8 @@ class GomJob(InBlocks):
         """Return the smallest and the largest finite distance."""
         extent = _count_all(_Extent(self.lists, self.reader), None)["extent"]
         if self.appended is not None:
-            extent = extent.merge(Extent(*self.appended.ends()))
+            low, high = self.appended.ends()
+            extent = extent.merge(Extent(low, high))
         return extent.low, extent.high
 
     def _scale(self) -> tuple[float, float]:
@@ -632,14 +644,15 @@ def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchList
         return match_lists(ranked.mates)
     lists, part = job.lists, slice(ranked.low, ranked.stop)
     rules = lists.rules[ranked.rule]
-    candidates = {
-        "identity": lists.identity,
-        "own": lists.own[part],
-        "kept": rules.kept,
-        "which": rules.which[part],
-        "place": np.array(job.scores.gallery_ids)[None],
-    }
-    return job.shared[ranked.rule].around(ranked.low, ranked.values, candidates)
+    candidates = kernel.CandidateBlock(
+        values=ranked.values,
+        identity=lists.identity,
+        own=lists.own[part],
+        kept=rules.kept,
+        which=rules.which[part],
+        place=np.array(job.scores.gallery_ids)[None],
+    )
+    return job.shared[ranked.rule].around(ranked.low, candidates)
 
 
 def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
@@ -724,8 +737,8 @@ def _count_all(
 def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
     """Return matches as arrays to be joined with those of other queries."""
     lists = MatchLists.joined(parts)
-    values = {x.name: getattr(lists, x.name) for x in fields(lists) if x.name != "starts"}
-    return {name: ConcatenatedRows.of(x) for name, x in {"counts": lists.counts, **values}.items()}
+    names = ("counts", "distance", "closer", "tied", "before")
+    return {name: ConcatenatedRows.of(getattr(lists, name)) for name in names}
 
 
 def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:

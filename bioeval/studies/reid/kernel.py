@@ -148,9 +148,30 @@ def _collect(part, last, near, s):
     return s
 
 
+class RankedMates(NamedTuple):
+    """The sorted distances of a row's mates, and the values below and exactly at each."""
+
+    distance: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+
+
 @register_jitable
-def _count_few(near, mates, closer, tied):
+def _first_above(values, low, high, x):
+    """Return the first place from `low` to `high` whose value is above `x`; `low` for NaN."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def _count_few(near, ranked):
     """Count the values below, and exactly at, each of a few mates."""
+    mates, closer, tied = ranked
     for t in range(len(mates)):
         d = mates[t]
         before = np.int32(0)
@@ -163,26 +184,20 @@ def _count_few(near, mates, closer, tied):
 
 
 @register_jitable
-def _count_many(near, mates, closer, tied):
+def _count_many(near, ranked):
     """Count the values below, and exactly at, each of many sorted mates."""
+    mates, closer, tied = ranked
     k = len(mates)
     for t in range(k):
         closer[t] = 0
         tied[t] = 0
     for q in range(len(near)):
         x = near[q]
-        low = 0
-        high = k
-        while low < high:  # the first mate that is farther
-            middle = (low + high) // 2
-            if mates[middle] <= x:
-                low = middle + 1
-            else:
-                high = middle
-        if low < k:
-            closer[low] += 1
-        if low > 0 and mates[low - 1] == x:
-            tied[low - 1] += 1
+        farther = _first_above(mates, 0, k, x)
+        if farther < k:
+            closer[farther] += 1
+        if farther > 0 and mates[farther - 1] == x:
+            tied[farther - 1] += 1
     total = np.int64(0)
     for t in range(k):
         total += closer[t]
@@ -195,14 +210,8 @@ def _count_many(near, mates, closer, tied):
 @register_jitable
 def _listed(gallery, low, high, j):
     """Whether a column is in one of the ordered runs ``low:high``."""
-    end = high
-    while low < high:  # the first run that ends beyond the column
-        middle = (low + high) // 2
-        if gallery.run_stop[middle] <= j:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and gallery.run_first[low] <= j
+    run = _first_above(gallery.run_stop, low, high, j)  # the first that ends beyond the column
+    return run < high and gallery.run_first[run] <= j
 
 
 @register_jitable
@@ -214,11 +223,12 @@ def _removed(queries, gallery, i, j):
 
 
 @register_jitable
-def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
+def _subtract_own(queries, gallery, i, own, runs, ranked):
     """Subtract the own templates from the counts of each mate.
 
     `own` and `runs` are the ranges of the row's own columns and of the runs of its list.
     """
+    mates, closer, tied = ranked
     k = len(mates)
     # The mates, by their order ...
     t = np.int64(0)
@@ -288,7 +298,9 @@ def _rank_row(queries, gallery, written, near, i):
     _sort_all(mates[:k], places[:k])
     written.found[i] = k
     written.removed[i] = away
-    farthest = mates[k - 1] if k > 0 else row.dtype.type(-np.inf)
+    farthest = row.dtype.type(-np.inf)
+    if k > 0:
+        farthest = mates[k - 1]
 
     # Collect the values up to the farthest mate; NaN is detected in the same pass.
     s = np.int64(0)
@@ -300,17 +312,15 @@ def _rank_row(queries, gallery, written, near, i):
     written.failed[i] = bad - unread
     if k == 0:
         return
-    mates = mates[:k]
-    closer = written.closer[at : at + k]
-    tied = written.tied[at : at + k]
+    ranked = RankedMates(mates[:k], written.closer[at : at + k], written.tied[at : at + k])
     if k <= FEW:
-        _count_few(near[:s], mates, closer, tied)
+        _count_few(near[:s], ranked)
     else:
-        _count_many(near[:s], mates, closer, tied)
-    _subtract_own(queries, gallery, i, own, runs, mates, closer, tied)
+        _count_many(near[:s], ranked)
+    _subtract_own(queries, gallery, i, own, runs, ranked)
     for t in range(k):
         written.before[at + t] = np.int64(0)
-        if tied[t] > 0:
+        if ranked.tied[t] > 0:
             written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
 
 
@@ -382,7 +392,7 @@ def rank_identities(begin, end, queries, gallery, mates, counts):
                     mark[gallery.identity[j]] = 3
                 elif x == best:
                     g = gallery.identity[j]
-                    mark[g] = max(mark[g], 2 if j < place else 1)
+                    mark[g] = max(mark[g], 1 + (j < place))
         if queries.own[i] >= 0:
             mark[queries.own[i]] = 0
         for g in range(len(mark)):
@@ -408,13 +418,31 @@ def _first_not_closer(distances, x):
     return low
 
 
-@register_jitable
-def _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns):
-    """Count the usable entries of each other identity, and list those up to each mate.
+class Entries(NamedTuple):
+    """Entries of each identity: the usable ones, those before the mate, and those tied with it."""
 
-    ``columns[starts[t]:starts[t + 1]]`` get the columns farther than mate ``t - 1``, and at most as
-    far as mate ``t``; of mates at one distance the first has them.
+    kept: np.ndarray
+    first: np.ndarray
+    equal: np.ndarray
+
+
+class EntriesByMate(NamedTuple):
+    """Columns up to each mate.
+
+    Those farther than mate ``t - 1``, and at most as far as mate ``t``, are
+    ``columns[starts[t]:starts[t + 1]]``; of mates at one distance the first has them. `place` is
+    the mate of each column of the gallery.
     """
+
+    starts: np.ndarray
+    place: np.ndarray
+    columns: np.ndarray
+
+
+@register_jitable
+def _entries_by_mate(queries, gallery, i, distances, kept, by_mate):
+    """Count the usable entries of each other identity, and list those up to each mate."""
+    starts, place, columns = by_mate
     row = queries.values[i]
     which = queries.which[i]
     kept[:] = 0
@@ -442,15 +470,14 @@ def _entries_by_mate(queries, gallery, i, distances, kept, starts, place, column
 
 
 @register_jitable
-def _advance(gallery, row, columns, d, mates, stable, kept, counts):
+def _advance(gallery, row, columns, d, mates, stable, entries):
     """Count the entries of a distance group for one of its mates.
 
     `mates` are the columns of the mate before it at the same distance, -1 for the first, and of
-    this one; `counts` are the entries before it and tied with it, by identity. Return whether
-    entries of another identity are tied with it.
+    this one. Return whether entries of another identity are tied with it.
     """
     before, where = mates
-    first, equal = counts
+    kept, first, equal = entries
     tied = False
     for j in columns:
         g = gallery.identity[j]
@@ -465,18 +492,19 @@ def _advance(gallery, row, columns, d, mates, stable, kept, counts):
 
 
 @register_jitable
-def _close_group(gallery, row, columns, d, where, stable, first, equal):
+def _close_group(gallery, row, columns, d, where, stable, entries):
     """Count the entries tied with the last mate of a distance as closer than all later ones."""
     for j in columns:
         if row[j] == d:
             g = gallery.identity[j]
-            first[g] += j >= where if stable else 1
-            equal[g] = 0
+            entries.first[g] += not stable or j >= where
+            entries.equal[g] = 0
 
 
 @register_jitable
-def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
+def _add_draws(draws, state, mate, mates, entries, at_rank):
     """Add the drawn galleries in which `mate`, one of `mates`, is the mate drawn."""
+    kept, first, equal = entries
     for n in range(draws.repeats):
         if np.int64(_uniform(state, 2 * n) * mates) != mate:
             continue
@@ -489,16 +517,18 @@ def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
             if first[g] + equal[g] == 0 or kept[g] == 0:
                 continue
             entry = np.int64(_uniform(draw, 2 * g) * kept[g])
-            early = _uniform(draw, 2 * g + 1) < tie
-            if entry < first[g] + (equal[g] if early else 0):
-                before += 1
+            ahead = first[g]
+            if _uniform(draw, 2 * g + 1) < tie:
+                ahead += equal[g]
+            before += entry < ahead
         if before < len(at_rank):
             at_rank[before] += 1.0 / draws.repeats
 
 
 @register_jitable
-def _add_exactly(node, weight, kept, first, equal, line, at_rank):
+def _add_exactly(node, weight, entries, line, at_rank):
     """Add the distribution of the rank: a sum of independent trials, one for each identity."""
+    kept, first, equal = entries
     ranks = len(at_rank)
     line[:] = 0.0
     line[0] = 1.0
@@ -525,15 +555,20 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     the probability, or proportion of the draws, of ranks 1 ... K.
     """
     identities = len(gallery.own_starts) - 1
-    kept = np.zeros(identities, np.int64)  # usable entries of each identity,
-    first = np.zeros(identities, np.int64)  # those before the mate,
-    equal = np.zeros(identities, np.int64)  # and those tied with it
+    entries = Entries(
+        np.zeros(identities, np.int64),
+        np.zeros(identities, np.int64),
+        np.zeros(identities, np.int64),
+    )
     most = np.int64(0)
     for i in range(begin, end):
         most = max(most, mates.found[i])
-    starts = np.empty(most + 2, np.int64)
-    place = np.empty(queries.values.shape[1], np.int64)
-    columns = np.empty(queries.values.shape[1], np.int64)
+    by_mate = EntriesByMate(
+        np.empty(most + 2, np.int64),
+        np.empty(queries.values.shape[1], np.int64),
+        np.empty(queries.values.shape[1], np.int64),
+    )
+    starts, _, columns = by_mate
     line = np.empty(at_rank.shape[1])
     for i in range(begin, end):
         row = queries.values[i]
@@ -543,9 +578,9 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
             continue
         state = _random_bits(np.uint64(draws.seed), draws.keys[i])
         distances = mates.distance[mates.offsets[i] : mates.offsets[i] + number]
-        _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns)
-        first[:] = 0
-        equal[:] = 0
+        _entries_by_mate(queries, gallery, i, distances, entries.kept, by_mate)
+        entries.first[:] = 0
+        entries.equal[:] = 0
         group = np.int64(0)  # the first mate at this distance
         for t in range(number):
             d = distances[t]
@@ -556,20 +591,19 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
             elif t > 0:
                 last = mates.column[mates.offsets[i] + t - 1]
                 there = columns[starts[group] : starts[group + 1]]
-                _close_group(
-                    gallery, row, there, distances[group], last, draws.stable, first, equal
-                )
+                _close_group(gallery, row, there, distances[group], last, draws.stable, entries)
                 group = t
             there = columns[starts[group] : starts[group + 1]]
-            some_tied = _advance(
-                gallery, row, there, d, (before, where), draws.stable, kept, (first, equal)
-            )
+            mates_here = (before, where)
+            some_tied = _advance(gallery, row, there, d, mates_here, draws.stable, entries)
             if draws.repeats > 0:
-                _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
-                continue
-            for n in range(len(draws.nodes) if some_tied else 1):
-                weight = (draws.weights[n] if some_tied else 1.0) / number
-                _add_exactly(draws.nodes[n], weight, kept, first, equal, line, at_rank[i])
+                _add_draws(draws, state, t, number, entries, at_rank[i])
+            elif some_tied:
+                for n in range(len(draws.nodes)):
+                    weight = draws.weights[n] / number
+                    _add_exactly(draws.nodes[n], weight, entries, line, at_rank[i])
+            else:
+                _add_exactly(draws.nodes[0], 1.0 / number, entries, line, at_rank[i])
 
 
 # Values whose places are found at a time, without a branch.
@@ -669,14 +703,10 @@ def count_retrieved(begin, end, queries, gallery, thresholds, counts):
             counts[i, k] = even[k] + odd[k]
 
 
-@parallel_rows("values")
-def count_around(
-    begin, end, values, identity, own, kept, which, place, starts, distance, bound, closer, tied,
-    before,
-):  # fmt: skip
-    """Count the candidates of other identities around the mates of each row.
+class CandidateBlock(NamedTuple):
+    """A block of rows, and the candidates of each.
 
-    Parameters
+    Attributes
     ----------
     values : float array, shape (b, n)
         Distances; NaN = no attempt.
@@ -687,6 +717,21 @@ def count_around(
         The candidates of each list.
     place : int64 array, shape (1, n) or (b, n)
         The candidates' places in the gallery.
+    """
+
+    values: np.ndarray
+    identity: np.ndarray
+    own: np.ndarray
+    which: np.ndarray
+    kept: np.ndarray
+    place: np.ndarray
+
+
+class MatesAround(NamedTuple):
+    """The mates of a block of rows, and the candidates around them.
+
+    Attributes
+    ----------
     starts : int64 array, shape (b + 1,)
         The mates of row ``i`` are ``starts[i]:starts[i + 1]`` of the following.
     distance : float64 array
@@ -696,6 +741,20 @@ def count_around(
     closer, tied, before : int64 arrays, written
         Candidates closer than the mate, exactly as close, and those of the latter before it.
     """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    bound: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+@parallel_rows("block.values")
+def count_around(begin, end, block, mates):
+    """Count the candidates of other identities around the mates of each row."""
+    values, identity, own, which, kept, place = block
+    starts, distance, bound, closer, tied, before = mates
     shared = place.shape[0] == 1
     for i in range(begin, end):
         low, high = starts[i], starts[i + 1]
@@ -705,22 +764,18 @@ def count_around(
             closer[t] = 0
             tied[t] = 0
             before[t] = 0
-        row, places, listed = values[i], place[0 if shared else i], kept[which[i]]
+        row, places, listed = values[i], place[0], kept[which[i]]
+        if not shared:
+            places = place[i]
         farthest = distance[high - 1]
         for j in range(len(row)):
             x = row[j]
             if not (x <= farthest) or identity[j] == own[i] or not listed[j]:
                 continue
-            first, last = low, high  # the first mate that is farther
-            while first < last:
-                middle = (first + last) // 2
-                if distance[middle] <= x:
-                    first = middle + 1
-                else:
-                    last = middle
-            if first < high:
-                closer[first] += 1
-            t = first - 1
+            farther = _first_above(distance, low, high, x)
+            if farther < high:
+                closer[farther] += 1
+            t = farther - 1
             while t >= low and distance[t] == x:
                 tied[t] += 1
                 before[t] += places[j] < bound[t]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -62,12 +63,18 @@ class MatchLists:
     @classmethod
     def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
         """Concatenate the queries of all parts."""
-        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
-        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-        return cls(
-            np.concatenate([[0], *starts]).astype(np.int64),
-            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
-        )
+        each = concatenated(parts, ("distance", "closer", "tied", "before"))
+        return cls(joined_starts(parts), **each)
+
+
+def joined_starts(parts: Iterable[Any]) -> np.ndarray:
+    """Return the `starts` of lists that are put one after the other."""
+    return np.cumsum(np.concatenate([[0], *(np.diff(part.starts) for part in parts)]))
+
+
+def concatenated(parts: Iterable[Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return arrays of several objects put one after the other, by name."""
+    return {name: np.concatenate([*map(attrgetter(name), parts)]) for name in names}
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:

@@ -129,9 +129,13 @@ class GomDisplay(CurvesDisplay):
         """Draw the curves. See :func:`gom`."""
         panels: dict[str, CurvesDisplay] = {"mReP": self, "mFR": self.false_rate}
         shown = [word for word, panel in panels.items() if panel.defined] or ["mReP"]
-        self._axes(ax, _SIZE if len(shown) > 1 else self.spec.size)
-        normalized = agreed(self.systems, "normalised_span") != "1.0"
-        x = "Threshold τ" + (", distances scaled to 0 ... 1" if normalized else "")
+        size = self.spec.size
+        if len(shown) > 1:
+            size = _SIZE
+        self._axes(ax, size)
+        x_label = "Threshold τ"
+        if agreed(self.systems, "normalised_span") != "1.0":
+            x_label += ", distances scaled to 0 ... 1"
         details = _details(self, [super().why_empty, self.false_rate.why_empty])
         for place, word in zip(self._panels(len(shown)), shown, strict=True):
             panel, lowest = panels[word], word == shown[-1]
@@ -140,11 +144,12 @@ class GomDisplay(CurvesDisplay):
             place.set_ylim(-0.015, 1.015)
             if panel is self:
                 self._mark_largest()
-            panel._finish(
-                title=" and ".join(shown) if word == shown[0] else "",
-                x_label=x if lowest else "",
-                details=lambda _: details,
-            )
+            title, below = "", ""
+            if word == shown[0]:
+                title = " and ".join(shown)
+            if lowest:
+                below = x_label
+            panel._finish(title=title, x_label=below, details=lambda _: details)
             place.tick_params(labelbottom=lowest)
         if len(shown) > 1:
             self.labels_.heir = self.false_rate.labels_
@@ -154,8 +159,8 @@ class GomDisplay(CurvesDisplay):
         """Draw a dot at the largest mReP of each system."""
         for curve in self.defined:
             dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
-            top = float(dataset["tau_max"]), float(dataset["max_mrep"])
-            self.ax_.plot(*top, "o", markersize=4, color=colour, zorder=4)
+            tau, largest = float(dataset["tau_max"]), float(dataset["max_mrep"])
+            self.ax_.plot(tau, largest, "o", markersize=4, color=colour, zorder=4)
 
 
 def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
@@ -163,13 +168,13 @@ def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     said = [
         agreed(display.systems, "convention"),
         agreed(display.systems, "budget", "B = {}"),
-        "" if agreed(display.systems, "variant") != "reference" else "as the authors' program",
     ]
-    queries = {
-        (int(s.dataset["queries"]), int(s.dataset["open_queries"]))
-        for s in display.systems
-        if "open_queries" in s.dataset
-    }
+    if agreed(display.systems, "variant") == "reference":
+        said.append("as the authors' program")
+    queries = set()
+    for system in display.systems:
+        if "open_queries" in system.dataset:
+            queries.add((int(system.dataset["queries"]), int(system.dataset["open_queries"])))
     if len(queries) == 1:
         ranked, absent = queries.pop()
         said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
@@ -234,6 +239,7 @@ class RankedListsDisplay(Display):
     """
 
     def __init__(self, dataset: xr.Dataset):
+        """Count what each threshold retrieves, and write the measures."""
         self._dataset = dataset
         self.match = dataset["match"].values
         sign = 1
@@ -253,9 +259,12 @@ class RankedListsDisplay(Display):
     def _measures(one: xr.Dataset) -> list[str]:
         precision = float(one["average_precision"])
         if np.isnan(precision):
-            return ["-", *(f"FR {float(x):.2f}" for x in one["fr"].values)]
-        at = zip(*(one[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
-        return [f"AP {precision:.2f}", *(f"RP {a:.2f} VP {b:.2f} ReP {c:.2f}" for a, b, c in at)]
+            return ["-", *map("FR {:.2f}".format, one["fr"].values.tolist())]
+        words = [f"AP {precision:.2f}"]
+        for i in range(one.sizes["threshold"]):
+            rp, vp, rep = one["rp"].values[i], one["vp"].values[i], one["rep"].values[i]
+            words.append(f"RP {rp:.2f} VP {vp:.2f} ReP {rep:.2f}")
+        return words
 
     def plot(
         self,
@@ -268,23 +277,22 @@ class RankedListsDisplay(Display):
         """Draw the lists. See :func:`bioeval.plot.ranked_lists`."""
         rows, places = self.match.shape
         ax = self._axes(ax, (0.42 * places + 1.9 * len(self.words[0]) + 0.8, 0.42 * rows + 1.4))
-        for i, j in zip(*np.nonzero(self.match >= 0), strict=True):
-            own = self.match[i, j] == 1
-            box = {
-                "facecolor": _MATCH if own else "white",
-                "edgecolor": _MATCH if own else _OTHER,
-                "linewidth": 1.4,
-                **style,
-            }
+        for i, j in np.argwhere(self.match >= 0):
+            sign, edge = "-", _OTHER
+            face: Any = "white"
+            ink: Any = _OTHER
+            if self.match[i, j] == 1:
+                sign, face, edge, ink = "+", _MATCH, _MATCH, "white"
+            box = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, **style}
             ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
             ax.text(
                 j + 1,
                 i,
-                "+" if own else "-",
+                sign,
                 ha="center",
                 va="center",
-                color="white" if own else _OTHER,
                 fontsize=SMALL_SIZE + 2,
+                color=ink,
             )
         for k in range(len(self.thresholds)):
             for i, end in enumerate(self.within[:, k]):
@@ -325,7 +333,9 @@ class RankedListsDisplay(Display):
         """Write the measures beside the lists, under what they are over."""
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
         for column, head in enumerate(heads):
-            x = places + 1.0 + (0 if column == 0 else 2.4 + 5.2 * (column - 1))
+            x = places + 1.0
+            if column > 0:
+                x += 2.4 + 5.2 * (column - 1)
             ax.text(x, -0.7, head, fontsize=SMALL_SIZE, color=QUIET, va="center")
             for i, words in enumerate(self.words):
                 ax.text(x, i, words[column], fontsize=SMALL_SIZE, color=TEXT, va="center")

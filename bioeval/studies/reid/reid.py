@@ -494,18 +494,19 @@ def _gom_rules(
         )
     own = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
     options = GomOptions(**{**own, **changed, "ties": rules.ties})
-    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
+    if thresholds is None:
+        thresholds = task.thresholds
+    grid = retrieval_thresholds(thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
     if normalize is None:
         scale = task.distances == "normalized"
     else:
         scale = _scale(normalize)
+    low, high = 0.0, 1.0
     if isinstance(scale, tuple):
-        ends = scale
-    else:
-        ends = (0.0, 1.0)
-    if scale is not True and is_turned(kind, *ends):
+        low, high = scale
+    if scale is not True and is_turned(kind, low, high):
         grid = to_user(grid, kind)[::-1]  # similarities as distances
     return rules, options, grid, scale
 
@@ -545,7 +546,9 @@ def _scale(normalize: Any) -> bool | tuple[float, float]:
     if isinstance(normalize, (bool, np.bool_)):
         return bool(normalize)
     numbers = numbers_or_nothing(normalize).tolist()
-    low, high = numbers if len(numbers) == 2 else (np.nan, np.nan)
+    low, high = np.nan, np.nan
+    if len(numbers) == 2:
+        low, high = numbers
     if not (low < high and np.isfinite(high - low)):
         raise DataError(
             f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "
@@ -601,15 +604,16 @@ _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area"
 def gom_blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
     yield Title("GOM")
-    counts = {
-        name: tuple(int(ds[x]) for x in ("queries", "open_queries", "skipped"))
-        for name, ds in found.items()
-    }
+    counts = {}
+    for name, ds in found.items():
+        counts[name] = int(ds["queries"]), int(ds["open_queries"]), int(ds["skipped"])
+    alike = len(set(counts.values())) == 1
     lines = []
     for name, (ranked, absent, skipped) in counts.items():
         said = f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
-        lines += [_options(found[name].attrs)]
-        lines += [said if len(set(counts.values())) == 1 else f"{name}: {said}"]
+        if not alike:
+            said = f"{name}: {said}"
+        lines += [_options(found[name].attrs), said]
     yield from map(Note, dict.fromkeys(lines))
     if text := excluded({name: ds.attrs for name, ds in found.items()}):
         yield Note(f"Excluded: {text}")
@@ -623,15 +627,16 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():
-            values = [
-                (SCALARS["cmc"], ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)
-            ]
-            values += [(SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
-            cells = [
-                None if end and np.isnan(x) else scalar.written(float(x), 0.0)
-                for scalar, x in values
-            ]
-            rows.append([head, *cells])
+            row: list[str | None] = [head]
+            for column in ("cmc", *_COLUMNS):
+                value: Any = ds.get(column + end, np.nan)
+                if column == "cmc" and column + end in ds:
+                    value = value.sel(rank=1)
+                if end and np.isnan(value):
+                    row.append(None)
+                else:
+                    row.append(SCALARS[column].written(float(value), 0.0))
+            rows.append(row)
     heads = ["", SCALARS["cmc"].label.format(rank=1), *(SCALARS[name].label for name in _COLUMNS)]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
@@ -645,14 +650,11 @@ def gom_blocks(found: Found) -> Iterator[Block]:
 
 def _options(attrs: Mapping[Any, Any]) -> str:
     """Return the options of an evaluation of GOM in words."""
-    said = [
-        f"removed: {attrs['removes'].replace('-', ' ')}",
-        f"junk {attrs['junk']}",
-        "as the authors' program" if attrs["variant"] == "reference" else "",
-        f"B = {int(attrs['budget']):,}",
-        f"{attrs['ties']} ties",
-    ]
-    return ", ".join(filter(None, said))
+    said = [f"removed: {attrs['removes'].replace('-', ' ')}", f"junk {attrs['junk']}"]
+    if attrs["variant"] == "reference":
+        said.append("as the authors' program")
+    said += [f"B = {int(attrs['budget']):,}", f"{attrs['ties']} ties"]
+    return ", ".join(said)
 
 
 def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:
@@ -682,16 +684,19 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
     view = queries.select()
     view.gallery_meta, view.distractor_ids = scores.gallery_meta, scores.distractor_ids
     if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
-        sides = view.probe_meta, view.gallery_meta
-        view.probe_meta, view.gallery_meta = (
-            {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
-            | {"camera": np.zeros(size, dtype=np.int64)}
-            for meta, size in zip(sides, view.shape, strict=True)
-        )
+        queries_of, gallery_of = view.shape
+        view.probe_meta = _of_one_camera(view.probe_meta, queries_of)
+        view.gallery_meta = _of_one_camera(view.gallery_meta, gallery_of)
     view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
     ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
     view._codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
     return view
+
+
+def _of_one_camera(meta: Mapping[str, np.ndarray], size: int) -> dict[str, np.ndarray]:
+    """Return metadata in which all templates are from one camera."""
+    kept = {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
+    return {**kept, "camera": np.zeros(size, dtype=np.int64)}
 
 
 def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -> None:

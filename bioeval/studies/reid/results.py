@@ -136,17 +136,13 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[matched] = sums[matched]
-        each_query = {
-            **{
-                x.of_query[0]: measures.means[x.name].each
-                for x in QUERY_MEANS.values()
-                if x.name in measures.means
-            },
-            "first_match_rank": first,
-            "matches": tally.matches.counts,
-            "removed_entries": tally.removed_entries,
-        }
-        variables |= {name: (("probe",), value) for name, value in each_query.items()}
+        for scalar in QUERY_MEANS.values():
+            if scalar.name in measures.means:
+                each = measures.means[scalar.name].each
+                variables[scalar.of_query[0]] = ("probe",), each
+        variables["first_match_rank"] = ("probe",), first
+        variables["matches"] = ("probe",), tally.matches.counts
+        variables["removed_entries"] = ("probe",), tally.removed_entries
         coordinates["probe"] = np.arange(total)
     warnings = []
     if ties == "expected" and ambiguous:
@@ -181,7 +177,7 @@ RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
 #: Dimensions of means that are not single numbers.
 _OVER = {
     "interpolated_precision": ("recall_level",),
-    **{name: ("threshold",) for name in ("precision", "recall", "f1")},
+    **dict.fromkeys(("precision", "recall", "f1"), ("threshold",)),
 }
 
 
@@ -217,7 +213,9 @@ def _ambiguous(tally: ReidTally) -> int:
 def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
     """Return the means, curves over the ranks left out; NaN if ties leave them undefined."""
     matches, expected = tally.matches, options.ties == "expected"
-    ties = "stable" if expected else options.ties  # the same without ties
+    ties = options.ties
+    if expected:
+        ties = "stable"  # the same without ties
     undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
     no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
@@ -227,7 +225,8 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
-        values |= {name: match_sum(matches, ties, name) for name in sums}
+        for name in sums:
+            values[name] = match_sum(matches, ties, name)
         values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
         if undefined:
@@ -323,20 +322,20 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
 
 
 def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]:
+    """Return a warning of queries without a match, if there are any."""
     if valid == total:
         return []
     if not valid:
         why = "no query has a match: nothing can be ranked"
-        return [why + (" (NaN)" if unmatched == "skip" else ", and every mean is 0")]
+        if unmatched == "skip":
+            return [f"{why} (NaN)"]
+        return [f"{why}, and every mean is 0"]
     gone = total - valid - absent
+    parts = []
     if absent:
-        parts = [f"{absent} whose identity is not in the gallery"]
-    else:
-        parts = []
+        parts.append(f"{absent} whose identity is not in the gallery")
     if gone > 0:
-        parts += [f"{gone} whose every match is removed"]
-    else:
-        parts += []
+        parts.append(f"{gone} whose every match is removed")
     what = "counted as 0 in every mean"
     if unmatched == "skip":
         what = "left out"
@@ -475,13 +474,11 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
     measures = _over_distances(tally, options)
     if not is_turned(tally.about.kind, tally.low, tally.high):
         return measures
-    return replace(
-        measures,
-        means={
-            name: replace(mean, values=mean.values[:, ::-1]) if mean.values.ndim > 1 else mean
-            for name, mean in measures.means.items()
-        },
-    )
+    means = dict(measures.means)
+    for name, mean in measures.means.items():
+        if mean.values.ndim > 1:
+            means[name] = replace(mean, values=mean.values[:, ::-1])
+    return replace(measures, means=means)
 
 
 def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
@@ -515,7 +512,8 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         else:
             each = average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
-    return QueryMeasures(MatchCurve(matched, *first_places(matches, ties)), means)
+    chosen, rank, weight = first_places(matches, ties)
+    return QueryMeasures(MatchCurve(matched, chosen, rank, weight), means)
 
 
 def gom_from_curves(
@@ -588,11 +586,10 @@ def gom_from_curves(
             f"threshold is {threshold!r}; expected an increasing array of numbers, one threshold "
             "for each value of the curves"
         )
-    given = {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}
-    needed = ("mrep", "mfr")
-    means = {
-        k: _checked_curve(k, v, len(tau)) for k, v in given.items() if v is not None or k in needed
-    }
+    means = {}
+    for key, curve in {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}.items():
+        if curve is not None or key in ("mrep", "mfr"):
+            means[key] = _checked_curve(key, curve, len(tau))
     for key, values in means.items():
         lacking = np.isnan(values)
         if lacking.any() and (key != "mfr" or not lacking.all()):
@@ -656,22 +653,25 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
 
     NaN where there are no queries.
     """
-    nan = np.float64(np.nan)
-    mrep, mfr = means["mrep"], means["mfr"]
-    ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
-    bounded = bool(np.isfinite(tau).all())
-    scalars = {
-        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
-        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
-        "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
-        "tau_nz": tau[int(np.argmax(mfr > 0))] if opened and (mfr > 0).any() else nan,
-        "max_mrep": mrep.max() if ranked else nan,
-    }
+    names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:
-        scalars["max_mvp"] = means["mvp"].max() if ranked else nan
+        names.append("max_mvp")
     if "f1" in means:
-        scalars["max_f1"] = means["f1"].max() if ranked else nan
-        scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
+        names += ["max_f1", "tau_f1"]
+    scalars = dict.fromkeys(names, np.float64(np.nan))
+    mrep, mfr = means["mrep"], means["mfr"]
+    if np.isfinite(tau).all():
+        scalars["mrep_area"] = np.float64(np.trapezoid(mrep, tau))
+        scalars["mfr_area"] = np.float64(np.trapezoid(mfr, tau))
+    if not np.isnan(mfr).any() and (mfr > 0).any():
+        scalars["tau_nz"] = tau[int(np.argmax(mfr > 0))]
+    if np.isnan(mrep).any():
+        return scalars
+    scalars["tau_max"], scalars["max_mrep"] = tau[int(np.argmax(mrep))], mrep.max()
+    if "mvp" in means:
+        scalars["max_mvp"] = means["mvp"].max()
+    if "f1" in means:
+        scalars["max_f1"], scalars["tau_f1"] = means["f1"].max(), tau[int(np.argmax(means["f1"]))]
     return scalars
 
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.scores import Block
-from bioeval.studies.reid.kernel import count_around
-from bioeval.studies.reid.matches import MatchLists
+from bioeval.studies.reid.kernel import CandidateBlock, MatesAround, count_around
+from bioeval.studies.reid.matches import MatchLists, concatenated, joined_starts
 from bioeval.tallies import ConcatenatedRows, IdentificationJob, IdentificationTally, gather
 
 # A place behind all others.
@@ -53,13 +53,18 @@ class MateLists:
         nearest: bool,
     ) -> MateLists:
         """Return the lists of unordered mates; empty sites and places mean unknown."""
-        keys = (place, site) if len(place) == len(probe) else ()
-        order = np.lexsort((*keys, distance, probe))
+        known = len(place) == len(probe)
+        keys = [distance, probe]
+        if known:
+            keys = [place, site, *keys]
+        order = np.lexsort(keys)
         if nearest:
             order = order[np.flatnonzero(np.diff(probe[order], prepend=-1))]
         starts = np.searchsorted(probe[order], np.arange(probes + 1))
-        site = site[order] if keys else site[:0]
-        place = place[order] if keys else place[:0]
+        if known:
+            site, place = site[order], place[order]
+        else:
+            site, place = site[:0], place[:0]
         return cls(starts, distance[order], site, place, nearest)
 
     @property
@@ -69,10 +74,7 @@ class MateLists:
 
     def merge(self, other: MateLists) -> MateLists:
         """Return the mates of both, or only the nearest."""
-        both = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("probe", "distance", "site", "place")
-        }
+        both = concatenated([self, other], ("probe", "distance", "site", "place"))
         return MateLists.of(len(self.starts) - 1, **both, nearest=self.nearest)
 
     def numbered(self, numbers: np.ndarray) -> MateLists:
@@ -94,27 +96,29 @@ class SharedMates:
     lists: MateLists
     site: int
 
-    def around(self, low: int, rows: np.ndarray, candidates: dict[str, Any]) -> MatchLists:
-        """Return the mates of rows from `low` on, with the candidates around them.
-
-        `candidates` are `identity`, `own`, `kept`, `which` and `place` of
-        :func:`bioeval.studies.reid.kernel.count_around`.
-        """
+    def around(self, low: int, block: CandidateBlock) -> MatchLists:
+        """Return the mates of a block of rows from `low` on, with the candidates around them."""
         lists = self.lists
-        starts = lists.starts[low : low + len(rows) + 1]
+        starts = lists.starts[low : low + len(block.values) + 1]
         part = slice(int(starts[0]), int(starts[-1]))
         distance = lists.distance[part]
-        counts = [np.zeros(len(distance), dtype=np.int64) for _ in range(3)]
-        bound, starts = lists.bounds(self.site)[part], starts - starts[0]
-        count_around(
-            rows,
-            *(candidates[x] for x in ("identity", "own", "kept", "which", "place")),
-            starts,
+        matches = MatchLists(
+            starts - starts[0],
             distance,
-            bound,
-            *counts,
+            closer=np.zeros(len(distance), dtype=np.int64),
+            tied=np.zeros(len(distance), dtype=np.int64),
+            before=np.zeros(len(distance), dtype=np.int64),
         )
-        return MatchLists(starts, distance, *counts)
+        mates = MatesAround(
+            starts=matches.starts,
+            distance=distance,
+            bound=lists.bounds(self.site)[part],
+            closer=matches.closer,
+            tied=matches.tied,
+            before=matches.before,
+        )
+        count_around(block, mates)
+        return matches
 
 
 class NearestMatesJob:
@@ -134,7 +138,10 @@ class NearestMatesJob:
             block.values, block.mate_start, block.mate_stop, block.self_position
         )
         columns = block.columns
-        column = columns[0 if len(columns) == 1 else row, position]
+        if len(columns) == 1:  # that of all rows
+            column = columns[0, position]
+        else:
+            column = columns[row, position]
         if self.places:
             place = self.scores.gallery_ids[column]
         else:
@@ -165,13 +172,8 @@ class NearestMatesJob:
 
     def result(self) -> MateLists:
         """Return the lists, for site 0."""
-        ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
-        starts = [part.starts[1:] + end for part, end in zip(self.found, ends, strict=False)]
-        distance = np.concatenate([x.distance for x in self.found])
-        site = np.concatenate([x.site for x in self.found])
-        place = np.concatenate([x.place for x in self.found])
-        every = np.concatenate([[0], *starts]).astype(np.int64)
-        return MateLists(every, distance, site, place, nearest=True)
+        each = concatenated(self.found, ("distance", "site", "place"))
+        return MateLists(joined_starts(self.found), **each, nearest=True)
 
 
 class SharedRanksJob:
@@ -192,17 +194,15 @@ class SharedRanksJob:
             block = block.fused(self.ranked.fusion)
         groups = np.arange(len(block.starts) - 1, dtype=np.int64)
         n = block.values.shape[1]
-        mates = shared.around(
-            low,
-            block.values,
-            {
-                "identity": np.repeat(groups, np.diff(block.starts)),
-                "own": block.own,
-                "kept": np.ones((1, n), dtype=bool),
-                "which": np.zeros(len(block.values), dtype=np.int64),
-                "place": self.scores.gallery_ids[block.columns],
-            },
+        candidates = CandidateBlock(
+            values=block.values,
+            identity=np.repeat(groups, np.diff(block.starts)),
+            own=block.own,
+            kept=np.ones((1, n), dtype=bool),
+            which=np.zeros(len(block.values), dtype=np.int64),
+            place=self.scores.gallery_ids[block.columns],
         )
+        mates = shared.around(low, candidates)
         facts, probe = self.joint.facts, low + mates.query
         facts.mate[low : low + len(block.values)] = np.nan
         facts.mate[probe] = mates.distance

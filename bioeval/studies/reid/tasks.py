@@ -38,16 +38,15 @@ def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOption
     tasks = set(card.tasks)
     if section == "reid":
         rules = convention_of(card, max_rank=options.max_rank)
-        taus: Any = options.thresholds if tasks == {"reid"} else None
-        if taus is None:
-            taus = card.thresholds.values
+        taus: Any = card.thresholds.values
+        if tasks == {"reid"} and options.thresholds is not None:
+            taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
-        if options.per_query:
-            per_query = {"per_query": True}
-        else:
-            per_query = {}
         job = RetrievalJob(scores, rules, thresholds=taus)
-        return TaskPlan(job, {**rules.result_options(), **per_query})
+        result_options = rules.result_options()
+        if options.per_query:
+            result_options["per_query"] = True
+        return TaskPlan(job, result_options)
     own = None
     if tasks <= {"reid", "gom"}:
         own = options.thresholds
