@@ -249,7 +249,7 @@ def subject(what: str) -> str:
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
-    listed = ", ".join(repr(choice) for choice in choices)
+    listed = ", ".join(map(repr, choices))
     if not listed:
         return f"{subject(what)} is {got!r}, but there is none."
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"

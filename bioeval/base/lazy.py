@@ -69,6 +69,7 @@ def lazy_names(
 
     @functools.cache
     def known() -> Offered:
+        """Return the public names of the stub, and those offered."""
         public = own()
         if not offered:
             return public
@@ -160,7 +161,7 @@ def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Ca
         return object.__getattribute__(self, now(self, name))
 
     def to_name(self: Any, name: str, value: Any) -> None:
-        object.__setattr__(self, now(self, name) if name in former else name, value)
+        object.__setattr__(self, now(self, name), value)
 
     return of_name, to_name
 
@@ -169,6 +170,8 @@ def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that a function had; `former` gives the replacement of each."""
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        """Return the function, which looks at its arguments first."""
+
         @functools.wraps(function)
         def called(*args: P.args, **options: P.kwargs) -> R:
             for name in former.keys() & options.keys():

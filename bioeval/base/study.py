@@ -72,7 +72,7 @@ class Plot(Offer):
 
 def along(dim: str, *names: str) -> Needs:
     """Return the needs of a plot of variables along one dimension."""
-    return {name: (dim,) for name in names}
+    return dict.fromkeys(names, (dim,))
 
 
 class View(Offer):
@@ -177,13 +177,16 @@ class Study(Offer):
         offers: tuple[Subcommand | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
         for offer in offers:
             offer.home = f"{package}.{offer.home}"
-        self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
-        self.formats = tuple(f"{package}.{home}" for home in self.formats)
-        for field_name in BY_NAME:
-            homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
-            setattr(self, field_name, homes)
-        self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
-        self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
+        full = f"{package}.{{}}".format
+        self.formats = tuple(map(full, self.formats))
+        for field_name in ("calls", "stats"):
+            names_of = getattr(self, field_name)
+            homes = map(full, names_of)
+            setattr(self, field_name, dict(zip(homes, names_of.values(), strict=True)))
+        for field_name in (*BY_NAME, "hooks"):
+            homes_of = getattr(self, field_name)
+            homes = map(full, homes_of.values())
+            setattr(self, field_name, dict(zip(homes_of, homes, strict=True)))
         for section in self.sections:
             section.tables = section.tables and f"{package}.{section.tables}"
             section.whole = section.whole and f"{package}.{section.whole}"
@@ -200,9 +203,10 @@ def offered(what: str, name: str) -> Any:
 
     `what` is one of :data:`BY_NAME`, such as ``"counts"``, and `name` a form of counts.
     """
-    homes = (getattr(study, what).get(name) for study in doors().values())
-    home = next(filter(None, homes), None)
-    return home and importlib.import_module(home)
+    for study in doors().values():
+        if home := getattr(study, what).get(name):
+            return importlib.import_module(home)
+    return None
 
 
 @functools.cache
@@ -212,8 +216,9 @@ def doors() -> Mapping[str, Study]:
 
     names = []
     for place in folder.__path__:
-        folders = [entry.name for entry in os.scandir(place) if entry.is_dir()]
-        names += [name for name in folders if not name.startswith("_")]
+        for entry in os.scandir(place):
+            if entry.is_dir() and not entry.name.startswith("_"):
+                names.append(entry.name)
     stand_ins = {}
     for name in sorted(names):
         package = f"{folder.__name__}.{name}"

@@ -72,7 +72,7 @@ class Problems:
         """Add a value that has no meaning beside the others."""
         self.add(
             (section, key),
-            f"{key} = {_listed(value)} has no meaning {why}; expected to be left out",
+            f"{key} = {shorten(value)} has no meaning {why}; expected to be left out",
         )
 
     def raise_if_any(self) -> None:
@@ -91,11 +91,6 @@ class Problems:
             place_of_line = f", line {line}" if line else ""
             sentences.append(f"{self.where}{place_of_line}: {message}")
         raise CardError("\n".join(sentences))
-
-
-def _listed(value: object) -> str:
-    """Return a value of a card as it is written there."""
-    return shorten(list(value) if isinstance(value, tuple) else value)
 
 
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
@@ -139,7 +134,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
     _check_folds(values, data, layout, problems)
-    if not any(name in data for name in TASKS):
+    if data.keys().isdisjoint(TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     _check_pairs(values, problems)
@@ -191,7 +186,7 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
         if ours is not None and theirs is not None and ours != theirs:
             problems.add(
                 ("gom", key),
-                f"{key} = {_listed(ours)}; expected {_listed(theirs)}, as in [reid] of this card",
+                f"{key} = {shorten(ours)}; expected {shorten(theirs)}, as in [reid] of this card",
             )
 
 
@@ -303,7 +298,7 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
     if (
         not parts
         and rule not in ("fixed", "none")
-        and any(x in values for x in ("verification", "open_set"))
+        and not {"verification", "open_set"}.isdisjoint(values)
     ):
         problems.add(
             ("partition",),
@@ -314,7 +309,7 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
 
 def _brackets(names: Iterable[str]) -> str:
     """Return names of sections as they are written in a card: ``[a], [b]``."""
-    return ", ".join(f"[{name}]" for name in names)
+    return ", ".join(map("[{}]".format, names))
 
 
 class _UnexpectedValue(Exception):
@@ -338,7 +333,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     if "" in homes:
         hint = f" {key} belongs above the first section."
     elif homes:
-        hint = f" {key} is a field of {' and '.join(f'[{name}]' for name in homes)}."
+        hint = f" {key} is a field of {' and '.join(map('[{}]'.format, homes))}."
     else:
         hint = nearest_name(key, fields)
     what = "a field above the sections"
@@ -357,7 +352,7 @@ def _usable_table(
     elif not isinstance(value, dict):
         problems.add((name,), f"{name} = {shorten(value)}; expected a section, [{name}]")
     elif layout is not None and layout not in SECTIONS[name].layouts:
-        legal = " or ".join(f'"{other}"' for other in SECTIONS[name].layouts)
+        legal = " or ".join(map('"{}"'.format, SECTIONS[name].layouts))
         problems.add(
             (name,), f'[{name}] has no meaning with layout = "{layout}"; expected layout = {legal}'
         )
