@@ -91,6 +91,15 @@ class Labels:
         raise DataError(f"{self.path}: {len(self.label)} labels for {count} {what}.{hint}")
 
 
+def given_sides(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
+    """Return the labels and metadata of the sides that have some, as arguments of Scores."""
+    arguments: dict[str, Any] = {}
+    for name, side in (("probe", probe), ("gallery", gallery)):
+        if side is not None:
+            arguments |= {f"{name}_labels": side.label, f"{name}_meta": side.meta}
+    return arguments
+
+
 def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     """Read a CSV file in UTF-8, with a header.
 
@@ -113,7 +122,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     line = 1
     try:
         for row in reader:
-            cells = [from_cell(cell.strip()) for cell in row]
+            cells = [*map(from_cell, map(str.strip, row))]
             here, line = line, reader.line_num + 1
             if not any(cells):
                 blank = blank or here
@@ -219,12 +228,12 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     """
     table = read_table(path, headerless="")
     has_header = "" not in table.columns
-    key = table.find(*LABEL_COLUMNS) if has_header else ""
+    key = table.find("", *LABEL_COLUMNS)
     if key is None:
-        names = ", ".join(repr(name) for name in LABEL_COLUMNS)
         raise DataError(
             f"{table.path}: no column of labels; its columns are "
-            f"{', '.join(map(repr, table.columns))}, expected one called {names}"
+            f"{', '.join(map(repr, table.columns))}, expected one called "
+            f"{', '.join(map(repr, LABEL_COLUMNS))}"
         )
     columns = table.arrays()
     label = columns.pop(key)
@@ -255,12 +264,13 @@ def write_labels(
     """
     named = named or target
     columns = {"label": label, **meta}
+    cells = []
     for name, values in columns.items():
         check_cells(values, name, named)
+        cells.append(as_cells(np.asarray(values).tolist()))
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(as_cell, columns))
-        cells = [as_cells(np.asarray(values).tolist()) for values in columns.values()]
         writer.writerows(zip(*cells, strict=True))
 
 
@@ -370,7 +380,7 @@ def read_names(path: str | Path, names_of: str) -> Labels:
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names in a CSV file, and its further columns."""
     table = read_table(path, headerless="")
-    key = "" if "" in table.columns else table.find(*NAME_COLUMNS)
+    key = table.find("", *NAME_COLUMNS)
     if key is None:
         columns = list(table.columns)
         if len(columns) == 1:  # a list without a header
@@ -391,6 +401,7 @@ def _renamed(
     nothing: str = "nothing but labels",
 ) -> Labels:
     """Return labels whose metadata columns are renamed by `meta`."""
+    new_names: dict[str, str] = {}
     for name, column in (meta or {}).items():
         if column not in labels.meta:
             raise DataError(
@@ -398,8 +409,8 @@ def _renamed(
                 f"{', '.join(map(repr, labels.meta)) or nothing}."
                 f"{nearest_name(column, labels.meta)}"
             )
-    renamed = {column: name for name, column in (meta or {}).items()}
-    columns = {renamed.get(name, name): values for name, values in labels.meta.items()}
+        new_names[column] = name
+    columns = {new_names.get(name, name): values for name, values in labels.meta.items()}
     return replace(labels, meta=columns)
 
 
@@ -481,10 +492,13 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
 
 def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
     """Return whole numbers as int64, ``c001`` as 1, and everything else as text."""
-    stems = [cell[1:] if re.fullmatch(r"c\d{1,9}", cell, re.ASCII) else cell for cell in cells]
-    if all(re.fullmatch(r"-?\d{1,18}", stem, re.ASCII) for stem in stems):
-        return np.array([int(stem) for stem in stems], dtype=np.int64)
-    return text_array(cells, str(path))
+    numbers = []
+    for cell in cells:
+        number = re.fullmatch(r"c(\d{1,9})|(-?\d{1,18})", cell, re.ASCII)
+        if number is None:
+            return text_array(cells, str(path))
+        numbers.append(int(number[1] or number[2]))
+    return np.array(numbers, dtype=np.int64)
 
 
 def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
@@ -529,6 +543,6 @@ def _as_utf8(raw: bytes, path: Path) -> bytes:
         encoding = head[1].decode("ascii").lower()
     require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
     try:
-        return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding).encode("utf-8")
+        return raw.decode(encoding).removeprefix("\ufeff").encode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not {encoding} text ({error.reason})") from None

@@ -96,6 +96,7 @@ def _read_named(named: NamedArrays) -> Scores:
 
 
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
+    """Read a matrix with labels or a mask; of some of its pairs where the options list them."""
     file = named.file
     named.refuse(
         "scores",
@@ -123,9 +124,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
     values, verification = file.mapped(key)
     scores = Scores(
         values,
-        None if probe is None else probe.label,
-        None if gallery is None else gallery.label,
-        mask=None if mask is None else file.read(mask),
+        probe and probe.label,
+        gallery and gallery.label,
+        mask=file.read_if_there(mask),
         probe_meta=probe_meta,
         gallery_meta=None if sides.square else gallery_meta,
         kind=named.kind(key, KINDS),
@@ -149,6 +150,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 
 
 def _read_lists(named: NamedArrays) -> TopKScores:
+    """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
     named.refuse(
         "top-K lists",
@@ -175,7 +177,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
-        distances=None if distances is None else file.read(distances),
+        distances=file.read_if_there(distances),
         kind=named.kind(distances or "distances", VALUED),
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
@@ -247,6 +249,7 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
 
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
+    """Read a list of pairs: classes in an array, or those of a list of pairs in order."""
     file = named.file
     genuine = named.key("genuine_key", "genuine")
     in_order = genuine is None and named.options.pairs is not None
@@ -269,8 +272,8 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         file.read(genuine),
         kind=named.kind(key, KINDS),
         nan=named.nan,
-        subjects=file.read("subjects") if "subjects" in file else None,
-        folds=file.read("fold") if "fold" in file else None,
+        subjects=file.read_if_there("subjects"),
+        folds=file.read_if_there("fold"),
         name=file.path.stem,
         templates=_templates(file, file.headers[key].shape[0]),
         keep=named.options.keep or (),
@@ -363,7 +366,7 @@ def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
         elif len(names) > 2:
             raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
     elif array.ndim == 2:
-        columns = [array[:, i] for i in ((0, 1) if array.shape[1] == 2 else (0, 1, -1))]
+        columns = [*array.T[:2], *array.T[2:][-1:]]
     else:
         columns = []
     if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
@@ -419,6 +422,7 @@ def _most_distances(options: ReadOptions) -> int:
 
 
 def _read_embeddings(named: NamedArrays) -> Scores:
+    """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
     named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings", *_of_lists(named))
     if named.options.kind not in (None, "distance"):
@@ -428,16 +432,15 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         )
     key = named.key("embeddings_key", "embeddings") or ""
     other = named.key("gallery_embeddings_key", "gallery_embeddings")
-    for name in (key, other) if other else (key,):
+    counts = []
+    for name in filter(None, (key, other)):
         shape = file.headers[name].shape
         if len(shape) != 2:
             raise DataError(
                 f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
-    m = file.headers[key].shape[0]
-    n = m
-    if other:
-        n = file.headers[other].shape[0]
+        counts.append(shape[0])
+    m, n = counts[0], counts[-1]
     gallery = None
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
@@ -449,16 +452,15 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     probe_meta, gallery_meta = named.metadata(sides, plain=True)
     metric = named.word("metric", "cosine", METRICS)
     mask = named.key("mask_key", "mask")
-    left = as_embeddings(file.read(key), f"{file.path}: {key}")
-    right = None
+    left = right = as_embeddings(file.read(key), f"{file.path}: {key}")
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
         return Scores.from_embeddings(
             left,
             probe.label,
-            right,
-            None if gallery is None else gallery.label,
+            right if other else None,
+            gallery and gallery.label,
             metric=metric,
             memory_limit=_most_distances(named.options),
             nan=named.nan,
@@ -471,14 +473,15 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         )
     named.refuse("a list of pairs", "mask_key", "average")
     evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
-    who = [probe.label[evaluated.a], (gallery or probe).label[evaluated.b]]
+    a, b = probe.label[evaluated.a], (gallery or probe).label[evaluated.b]
+    same = evaluated.same
+    if same is None:
+        same = a == b
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, left if right is None else right, metric).pairs(
-            evaluated.a, evaluated.b
-        ),
-        who[0] == who[1] if evaluated.same is None else evaluated.same,
+        EmbeddingSource(left, right, metric).pairs(evaluated.a, evaluated.b),
+        same,
         nan=named.nan,
-        subjects=np.column_stack(who),
+        subjects=np.column_stack([a, b]),
         folds=evaluated.fold,
         name=file.path.stem,
     )
@@ -565,8 +568,8 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
-    sides = {"probe": scores.probe_meta} | ({} if square else {"gallery": scores.gallery_meta})
-    for side, meta in sides.items():
+    sides = [("probe", scores.probe_meta), ("gallery", scores.gallery_meta)]
+    for side, meta in sides[: 2 - square]:
         for name, column in meta.items():
             if f"{side}_{name}" in RESERVED:
                 raise DataError(
@@ -588,7 +591,7 @@ def _storable(array: Any, what: str, path: Path) -> np.ndarray:
     array = np.asarray(array)
     if not array.dtype.hasobject:
         return array
-    kinds = {type(value) for value in array.reshape(-1).tolist()}
+    kinds = {*map(type, array.reshape(-1).tolist())}
     if len(kinds) == 1:
         plain = np.array(array.tolist())
         fits = not plain.dtype.hasobject and plain.shape == array.shape
