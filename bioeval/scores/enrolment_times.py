@@ -100,6 +100,7 @@ class EnrolmentTimes:
         probes: int,
         templates: int,
     ):
+        """Number the times of all columns in their common order."""
         given = self.given(probe_meta, gallery_meta)
         if not given:
             raise DataError(

@@ -133,6 +133,7 @@ class Codes:
     """
 
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
+        """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
             both = gallery

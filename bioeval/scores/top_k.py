@@ -83,6 +83,7 @@ class TopKScores(Scores):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
     ):
+        """Check the lists and their distances."""
         self.kind, self.nan, self.name = kind, "raise", name
         self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))

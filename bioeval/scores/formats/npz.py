@@ -151,6 +151,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 
 def _read_lists(named: NamedArrays) -> TopKScores:
     """Read lists of the nearest gallery entries of each query."""
+    """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
     named.refuse(
         "top-K lists",
@@ -366,7 +367,7 @@ def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
         elif len(names) > 2:
             raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
     elif array.ndim == 2:
-        columns = [*array.T[:2], *array.T[2:][-1:]]
+        columns = [*array.T[:2], *array.T[2:][-1:]]  # of further ones, the last
     else:
         columns = []
     if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
@@ -464,7 +465,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             metric=metric,
             memory_limit=_most_distances(named.options),
             nan=named.nan,
-            mask=None if mask is None else file.read(mask),
+            mask=file.read_if_there(mask),
             probe_meta=probe_meta,
             gallery_meta=gallery_meta if other else None,
             name=file.path.stem,
@@ -568,8 +569,10 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
-    sides = [("probe", scores.probe_meta), ("gallery", scores.gallery_meta)]
-    for side, meta in sides[: 2 - square]:
+    sides = {"probe": scores.probe_meta}
+    if not square:
+        sides["gallery"] = scores.gallery_meta
+    for side, meta in sides.items():
         for name, column in meta.items():
             if f"{side}_{name}" in RESERVED:
                 raise DataError(

@@ -157,6 +157,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
             )
 
     def column(key: str | None, names: tuple[str, ...], option: str = "") -> int | None:
+        """Return the column that an option names, or the first of the known names."""
         if key is not None and key in cells:
             return cells.index(key)
         several = [cell for cell in cells if folded(cell) in names]

@@ -215,6 +215,7 @@ def pair_losses(scores: Scores) -> list[str]:
 
 
 def _recognise(file: Found) -> bool:
+    """Whether a text is a list of pairs, or a matrix with names."""
     options = file.options
     if not file.is_text:
         return False
@@ -382,6 +383,7 @@ def _two_files(
 
 
 def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:
+    """Return the error of a list without scores, and what the file may be."""
     columns = ", ".join(map(repr, layout.names))
     if not layout.header:
         return DataError(

@@ -69,6 +69,7 @@ class ArrowTable:
     """
 
     def __init__(self, path: Path):
+        """Open the file as what its first bytes show."""
         what = "a Parquet or Arrow file"
         self._arrow, self._path = optional("pyarrow", path, what), path
         self._parquet = content(path) == "a Parquet file"
@@ -138,6 +139,7 @@ class ArrowTable:
             raise ValueError("a batch claims more bytes than there is memory for") from None
 
     def _column(self, batch: Any, number: int, before: int) -> Any:
+        """Return a column of a batch: floats as an array, others as distinct values."""
         name = self.names[number]
         # Of a Parquet file, a batch has the columns that were read, in their order.
         place = batch.schema.get_field_index(name)
@@ -184,6 +186,7 @@ class ParquetRows:
         self._open()
 
     def _open(self) -> None:
+        """Find the columns of scores, and the rows that are decoded together."""
         from pyarrow import parquet, types
 
         self._file = parquet.ParquetFile(
@@ -377,6 +380,7 @@ class _RowsOfColumns:
                 ]
 
     def _read_part(self, piece: range, part: range) -> np.ndarray:
+        """Return the columns of a part in the rows of a piece."""
         cells = np.empty((len(piece), len(part)), self.dtype)
         self._at(piece, part.start)
         left = memoryview(cells).cast("B")
@@ -612,6 +616,7 @@ def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[li
 
 
 def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> dict[str, Any]:
+    """Return the object of a line, which has a value for each of the names."""
     record = parse_json(line, f"{path}: line {number}")
     if not isinstance(record, dict) or not record:
         raise DataError(

@@ -66,6 +66,7 @@ class _Watched(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
+        """Read some bytes, and report how much of the file is read."""
         piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
         if end >= 0:
@@ -422,6 +423,7 @@ def _read(
     *,
     exact: bool,
 ) -> Columns:
+    """Read the columns; what is not as expected raises, with its line only if `exact`."""
     columns = {i: TextColumn(most=MOST_NAMES if i in bounded else None) for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
