@@ -557,7 +557,7 @@ class BlockReader:
         return self._read(0, self.scores.shape[0])
 
     def _read(self, low: int, high: int) -> Block:
-        """Return rows as distances: NaN where there is no attempt, by the policy where one failed."""
+        """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
         scores, gallery = self.scores, self.gallery
         position = gallery.self_position[low:high]
         raw = scores._read_rows(low, high, gallery.order)

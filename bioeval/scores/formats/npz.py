@@ -65,7 +65,7 @@ def _read_named(named: NamedArrays) -> Scores:
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
     if options.indices_key is not None or lists:
         return _read_lists(named)
-    named.refuse("anything but a top-K list", "first_index")
+    named.refuse("anything but a top-K list", ["first_index"])
     if options.embeddings_key is not None and options.scores_key is not None:
         raise DataError(
             f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
@@ -98,15 +98,8 @@ def _read_named(named: NamedArrays) -> Scores:
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
     """Read a matrix with labels or a mask; of some of its pairs where the options list them."""
     file = named.file
-    named.refuse(
-        "scores",
-        "metric",
-        "gallery_embeddings_key",
-        "gallery_embeddings",
-        "genuine_key",
-        "average",
-        *_of_lists(named),
-    )
+    embedded = ("metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key", "average")
+    named.refuse("scores", embedded + _of_lists(named))
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
@@ -149,16 +142,19 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 # ---------------------------------------------------------------- top-K lists
 
 
+# Options that top-K lists refuse.
+_NOT_OF_LISTS = (
+    *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+    *("average", "pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
+    *("keep", "unordered"),
+)
+
+
 def _read_lists(named: NamedArrays) -> TopKScores:
     """Read lists of the nearest gallery entries of each query."""
     """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
-    named.refuse(
-        "top-K lists",
-        *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
-        "average",
-        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key", "keep", "unordered"),
-    )
+    named.refuse("top-K lists", _NOT_OF_LISTS)
     key = named.key("indices_key", "indices") or ""
     lists = file.read(key)
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
@@ -234,7 +230,8 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
     """Read genuine and impostor scores from two arrays."""
-    named.refuse("genuine and impostor scores", "genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    refused = ("genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    named.refuse("genuine and impostor scores", refused)
     mated = named.file.read(genuine).reshape(-1)
     nonmated = named.file.read(impostor).reshape(-1)
     pairs = Scores.from_pairs(
@@ -257,7 +254,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     refused = [*_OF_TEMPLATES]
     if in_order:
         refused.remove("pairs")
-    named.refuse("a list of pairs", *refused)
+    named.refuse("a list of pairs", refused)
     if in_order:
         pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
         pairs._reading = (*pairs._reading, *named.notes)
@@ -425,7 +422,8 @@ def _most_distances(options: ReadOptions) -> int:
 def _read_embeddings(named: NamedArrays) -> Scores:
     """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
-    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings", *_of_lists(named))
+    refused = ("genuine_key", "gallery_embeddings", *_of_lists(named))
+    named.refuse("embeddings in one file", refused)
     if named.options.kind not in (None, "distance"):
         raise DataError(
             f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
@@ -472,7 +470,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             exclude=named.exclude,
             average=named.options.average or (),
         )
-    named.refuse("a list of pairs", "mask_key", "average")
+    named.refuse("a list of pairs", ["mask_key", "average"])
     evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
     a, b = probe.label[evaluated.a], (gallery or probe).label[evaluated.b]
     same = evaluated.same
