@@ -135,13 +135,14 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     if not all(map(str.isidentifier, now.split("."))):
         raise RemovedNameError(f"{package}.{name} was removed; {now}")
     new = now if "." in now else f"{package}.{now}"
-    _warn_of_former(f"{package}.{name}", new, 4)
+    _warn_of_former(f"{package}.{name}", new)
     return now
 
 
-def _warn_of_former(name: str, new: str, stacklevel: int) -> None:
+def _warn_of_former(name: str, new: str) -> None:
+    """Warn at the line that uses a former name: three calls above."""
     text = f"{name} is now {new}; the former name will be removed"
-    warnings.warn(text, FutureWarning, stacklevel=stacklevel)
+    warnings.warn(text, FutureWarning, stacklevel=4)
 
 
 def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Callable[..., None]]:
@@ -154,7 +155,7 @@ def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Ca
     def now(owner: Any, name: str) -> str:
         if name not in former or f"_{name}" not in dir(owner):
             return name
-        _warn_of_former(f"{type(owner).__name__}.{name}", former[name], 4)
+        _warn_of_former(f"{type(owner).__name__}.{name}", former[name])
         return f"_{name}"
 
     def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises

@@ -100,12 +100,12 @@ def given_sides(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
     return arguments
 
 
-def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
+def read_table(path: str | Path) -> TextTable:
     """Read a CSV file in UTF-8, with a header.
 
     Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
-    With `headerless`, a single column has a header only where its first cell is one of
-    `LABEL_COLUMNS`, and otherwise gets this name.
+    A single column has a header only where its first cell is one of `LABEL_COLUMNS`, and otherwise
+    an empty name.
     """
     path = existing_file(path, "the CSV file")
     kind = content(path)
@@ -130,7 +130,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
             if blank:
                 raise DataError(f"{path}: line {blank}: is blank")
             if not columns:
-                names = _header(path, here, cells, headerless)
+                names = _header(path, here, cells)
                 columns = {name: [] for name in names}
                 if names is cells:
                     continue
@@ -156,17 +156,17 @@ def _mark(line: str) -> str | None:
     return None
 
 
-def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:
+def _header(path: Path, line: int, cells: list[str]) -> list[str]:
     """Return the names of the columns, from the first line unless that is data already."""
     if len(cells) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {line}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} "
             "(a matrix of scores is read from .npy or .npz)"
         )
-    if headerless is not None and len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
-        return [headerless]
+    if len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
+        return [""]
     for number, name in enumerate(cells, 1):
-        if not name and (number > 1 or len(cells) == 1):  # the first may be the index of pandas
+        if not name and number > 1:  # the first may be the index of pandas
             raise DataError(f"{path}: line {line}: column {number} has no name in the header")
         if name in cells[: number - 1]:
             raise DataError(f"{path}: line {line}: two columns are called {name!r}")
@@ -226,7 +226,7 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header. `meta`
     renames columns: ``{"camera": "cam_id"}`` gives the column ``cam_id`` as ``camera``.
     """
-    table = read_table(path, headerless="")
+    table = read_table(path)
     has_header = "" not in table.columns
     key = table.find("", *LABEL_COLUMNS)
     if key is None:
@@ -379,7 +379,7 @@ def read_names(path: str | Path, names_of: str) -> Labels:
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names in a CSV file, and its further columns."""
-    table = read_table(path, headerless="")
+    table = read_table(path)
     key = table.find("", *NAME_COLUMNS)
     if key is None:
         columns = list(table.columns)

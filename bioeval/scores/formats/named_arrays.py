@@ -189,17 +189,17 @@ def _fits(file: Arrays, options: ReadOptions) -> bool:
     """Whether the arrays named have as many rows, or columns, as there are labels."""
     labels = _first_pair(file, REID_LABELS)
     matrix = options.scores_key
-    one, other = options.embeddings_key, options.gallery_embeddings_key
+    of_probes, of_gallery = options.embeddings_key, options.gallery_embeddings_key
     if labels is None or not file.headers.keys().isdisjoint(_OWN_LABELS):
         return False
     probes = prod(file.headers[labels[0]].shape)
     gallery = prod(file.headers[labels[1]].shape)
     if matrix is not None and matrix in file:
         return file.headers[matrix].shape == (probes, gallery)
-    if one is None or other is None or one not in file or other not in file:
+    if of_probes not in file.headers or of_gallery not in file.headers:
         return False
     # In a .mat file either dimension may be that of the templates.
-    return probes in file.headers[one].shape and gallery in file.headers[other].shape
+    return probes in file.headers[of_probes].shape and gallery in file.headers[of_gallery].shape
 
 
 def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:

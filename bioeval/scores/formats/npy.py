@@ -78,9 +78,8 @@ def matrix_labels(
         raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
     if not (square or probe):
         both = sibling(path, "labels.csv")
-        one = sibling(path, "probe.csv")
-        other = sibling(path, "gallery.csv")
-        present = [*filter(Path.exists, (both, one, other))]
+        sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
+        present = [*filter(Path.exists, (both, *sides))]
         if said:
             present = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
         if both in present and len(present) > 1:
@@ -91,8 +90,8 @@ def matrix_labels(
             )
         if present == [both]:
             square = both
-        elif present == [one, other]:
-            probe, gallery = one, other
+        elif present == sides:
+            probe, gallery = sides
         elif said and not present:
             return None, None
         else:
@@ -101,7 +100,7 @@ def matrix_labels(
                 only = f" (only {present[0].name} is there)"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {one.name} and {other.name}{only}, or CSV files given "
+                f"{both.name} beside it, or {sides[0].name} and {sides[1].name}{only}, or CSV files given "
                 f"by {say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
             )
     if square:

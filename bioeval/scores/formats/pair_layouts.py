@@ -129,7 +129,8 @@ def two_readings(shape: Shape, columns: list[int], content: str, so: str) -> Dat
     """Return the error of a list that could be read in two ways."""
     if unnamed := _unnamed_matrix(shape):
         return unnamed
-    *numbers, last = [str(i + 1) for i in columns]
+    numbers = [str(i + 1) for i in columns]
+    last = numbers.pop()
     hold = f"column {last} holds"
     if numbers:
         hold = f"columns {', '.join(numbers)} and {last} each hold"

@@ -84,10 +84,10 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES):
             some = slice(low, low + _LINES)
-            block = {name: column[some].tolist() for name, column in columns.items()}
+            lines = {name: column[some].tolist() for name, column in columns.items()}
             for name, codes in sides.items():
-                block[name] = called[codes[some]].tolist()
-            yield block
+                lines[name] = called[codes[some]].tolist()
+            yield lines
         return
     names = [score, "genuine"]
     gallery = None

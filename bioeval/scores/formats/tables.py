@@ -199,7 +199,8 @@ class ParquetRows:
             text.append(types.is_string(type_) or types.is_large_string(type_))
         #: The places of the columns of scores, and of those of text, metadata of the rows.
         self.places, self.words = wide_columns(self.all_names, text)
-        self.names, self.dtype = [], np.dtype(np.float32)
+        self.names: list[str] = []
+        self.dtype: np.dtype = np.dtype(np.float32)
         for field in map(self._file.schema_arrow.field, self.places):
             self.names.append(field.name)
             if not (types.is_float32(field.type) or types.is_float16(field.type)):
@@ -207,11 +208,11 @@ class ParquetRows:
         row = max(1, len(self.names) * self.dtype.itemsize)
         self._most, self._step = _WHOLE // row, max(1, _PIECE // row)
         #: About what is held of the file, however few rows are read.
-        self.held_bytes = _OF_CHUNK * about.num_row_groups + _OF_COLUMN
-        self.held_bytes = _POOL + self.held_bytes * len(self.all_names)
+        groups = about.num_row_groups
+        self.held_bytes = _POOL + (_OF_CHUNK * groups + _OF_COLUMN) * len(self.all_names)
         self._groups: list[int] = []
         self._ends, sizes, large = [0], [], False
-        for group in range(about.num_row_groups):
+        for group in range(groups):
             step = rows = about.row_group(group).num_rows
             if not rows:
                 continue

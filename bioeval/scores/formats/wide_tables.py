@@ -102,7 +102,7 @@ def wide_scores(
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     sides = [np.array(labels, dtype=str), np.array(names, dtype=str)]
-    square = np.array_equal(*sides)
+    square = np.array_equal(sides[0], sides[1])
     rows = sides[0].tolist()
     known, more, both = {*rows}, [], []
     for name in names:
