@@ -95,13 +95,13 @@ def matrix_labels(
         elif said and not present:
             return None, None
         else:
-            only = ""
+            expected = f"{both.name} beside it, or {sides[0].name} and {sides[1].name}"
             if present:
-                only = f" (only {present[0].name} is there)"
+                expected += f" (only {present[0].name} is there)"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {sides[0].name} and {sides[1].name}{only}, or CSV files given "
-                f"by {say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
+                f"{expected}, or CSV files given by {say('labels')} or {say('probe_labels')} and "
+                f"{say('gallery_labels')}"
             )
     if square:
         if m != n:

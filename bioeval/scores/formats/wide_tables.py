@@ -73,6 +73,14 @@ def wide_columns(names: Sequence[str], is_text: Sequence[bool]) -> tuple[list[in
     return numbers, words
 
 
+class _TableSide:
+    """The templates of rows or of columns; by themselves, their names are their subjects."""
+
+    def __init__(self, names: Any):
+        self.names = self.subjects = np.array(names, dtype=str)
+        self.meta: dict[str, np.ndarray] = {}
+
+
 def wide_scores(
     path: Path,
     labels: np.ndarray,
@@ -101,55 +109,54 @@ def wide_scores(
             f"similarities; give {say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
-    sides = [np.array(labels, dtype=str), np.array(names, dtype=str)]
-    square = np.array_equal(sides[0], sides[1])
-    rows = sides[0].tolist()
-    known, more, both = {*rows}, [], []
+    rows, columns = _TableSide(labels), _TableSide(names)
+    square = np.array_equal(rows.names, columns.names)
+    listed = rows.names.tolist()
+    known, more, both = {*listed}, [], []
     for name in names:
         if name in known:
             both.append(name)
         else:
             more.append(name)
-    if more and square_named and both == rows:
+    if more and square_named and both == listed:
         raise DataError(
             f"{path}: the column {more[0]!r} holds numbers and is the label of no row, though all "
             f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
             "rows of a table whose gallery has more templates, probe for label"
         )
-    subjects = sides
     finds_subjects = options.subject_from is not None or options.labels is not None
-    columns: list[dict[str, np.ndarray]] = [{}, {}]
     templates = finds_subjects or options.session_from is not None
-    if templates:
-        for side, column in zip(sides, columns, strict=True):
-            column["template"] = side
-            if options.session_from is not None:
-                column["session"] = sessions_of(path, side.tolist(), options)
+    for side in (rows, columns):
+        if templates:
+            side.meta["template"] = side.names
+        if options.session_from is not None:
+            side.meta["session"] = sessions_of(path, side.names.tolist(), options)
     if finds_subjects:
-        subjects = [_subjects(path, side, options) for side in sides]
+        rows.subjects = _subjects(path, rows.names, options)
+        columns.subjects = _subjects(path, columns.names, options)
     scores = Scores(
         values,
-        subjects[0],
-        None if square else subjects[1],
+        rows.subjects,
+        None if square else columns.subjects,
         kind=options.kind,
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
-        probe_meta=columns[0] | dict(meta or {}),
-        gallery_meta=None if square else columns[1],
+        probe_meta=rows.meta | dict(meta or {}),
+        gallery_meta=None if square else columns.meta,
     )
     if options.subject_from is not None:
-        first = slice(EXAMPLES)
-        scores._reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
+        first = zip(rows.names[:EXAMPLES], rows.subjects[:EXAMPLES], strict=True)
+        scores._reading = (named_by(dict(first)),)
     if meta:
         noun = "column"
         if len(meta) > 1:
             noun = "columns"
         scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
-    distinct = [*map(np.unique, sides)]
-    if templates and not square and [*map(len, distinct)] == [*scores.shape]:
-        every = np.unique(np.concatenate(distinct))
-        scores.probe_ids = np.searchsorted(every, sides[0])
-        scores.gallery_ids = np.searchsorted(every, sides[1])
+    m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
+    if templates and not square and scores.shape == (m, n):
+        every = np.unique(np.concatenate([rows.names, columns.names]))
+        scores.probe_ids = np.searchsorted(every, rows.names)
+        scores.gallery_ids = np.searchsorted(every, columns.names)
     return scores
 
 
