@@ -59,14 +59,14 @@ class Problems:
 
     def __init__(self, where: str, text: str) -> None:
         self.where, self.text = where, text
-        self.found: list[tuple[Place, str]] = []
+        self.listed: list[tuple[Place, str]] = []
 
     def add(self, place: Place, message: str) -> None:
         """Add a problem of a section, or of a field that begins with the name of its section."""
         label = ""
         if len(place) > 1:
             label = f"[{place[0]}] "
-        self.found.append((place, label + message))
+        self.listed.append((place, label + message))
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
         """Add a value that has no meaning beside the others."""
@@ -77,11 +77,11 @@ class Problems:
 
     def raise_if_any(self) -> None:
         """Raise one :class:`CardError` of all problems, in the order of their lines."""
-        if not self.found:
+        if not self.listed:
             return
         lines = locate(self.text)
         ordered = []
-        for place, message in self.found:
+        for place, message in self.listed:
             while place and place not in lines:
                 place = place[:-1]  # a field of an inline table, or one that is missing
             ordered.append((lines.get(place, 0), message))
@@ -313,11 +313,11 @@ def _brackets(names: Iterable[str]) -> str:
 
 
 class _UnexpectedValue(Exception):
-    """A value that a field does not accept: what was expected, and the found part of a list."""
+    """A value that a field does not accept: what was expected, and which part of a list it is."""
 
-    def __init__(self, expected: str, found: str = "") -> None:
+    def __init__(self, expected: str, part: str = "") -> None:
         super().__init__(expected)
-        self.found = found
+        self.part = part
 
 
 def _with_hint(message: str, hint: str) -> str:
@@ -393,7 +393,7 @@ def _check_section(
             try:
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
-                shown = error.found or f"= {shorten(data[key])}"
+                shown = error.part or f"= {shorten(data[key])}"
                 problems.add(place, f"{key} {shown}; {error}")
     return values
 
@@ -434,8 +434,10 @@ def _check_item(field: Field, value: object, layout: str | None, expected: str) 
     if isinstance(value, dict) and field.table:
         if set(value) != set(field.table):
             raise _UnexpectedValue(expected)
-        kinds = {key: Field(kind, field.doc) for key, kind in field.table.items()}
-        return {key: _check_item(kinds[key], item, layout, expected) for key, item in value.items()}
+        items = {}
+        for key, item in value.items():
+            items[key] = _check_item(Field(field.table[key], field.doc), item, layout, expected)
+        return items
     kind = int if field.kind == "integer" else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)

@@ -110,13 +110,14 @@ class Field:
             if self.many:
                 return f"a list of words among {listed}"
             return f"one of {listed}"
-        one = {
+        text = {
             "text": "a text",
             "integer": "an integer",
             "number": "a number",
             "size": "a proportion between 0 and 1, or an integer >= 1",
         }[self.kind]
-        text = f"a list of {self.kind}s" if self.many else one
+        if self.many:
+            text = f"a list of {self.kind}s"
         if self.interval is not None:
             text += f" {self.interval}"
         if self.pattern_words:
