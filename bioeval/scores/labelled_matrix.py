@@ -305,11 +305,9 @@ class LabelledMatrix:
         self.probe_labels, self.gallery_labels = probe, gallery
         self._codes = Codes(probe, gallery)
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        other = fixed(np.arange(n, n + m, dtype=np.int64))
-        if square:
-            self.probe_ids = self.gallery_ids
-        else:
-            self.probe_ids = other
+        self.probe_ids = self.gallery_ids
+        if not square:
+            self.probe_ids = fixed(np.arange(n, n + m, dtype=np.int64))
 
     # ---------------------------------------------------------------- what it is
 

@@ -99,9 +99,8 @@ class TopKScores(Scores):
                 "expected one per query"
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
-        if distances is None:
-            self.distances = None
-        else:
+        self.distances: np.ndarray | None = None
+        if distances is not None:
             self.distances = self._as_distances(distances)
         self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
