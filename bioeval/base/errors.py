@@ -149,7 +149,7 @@ class BioevalError(Exception):
         notation, or None.
         """
         text = super().__str__()
-        return printable(_MARKED.sub(lambda found: naming(found[1], found[2] or None), text))
+        return printable(_MARKED.sub(lambda match: naming(match[1], match[2] or None), text))
 
     def __str__(self) -> str:
         return self.message(_in_python)
@@ -164,7 +164,7 @@ class BioevalError(Exception):
 
 def renamed(warning: str, naming: Naming) -> str:
     """Return a warning of a result with the arguments in backticks as `naming` writes them."""
-    named = _QUOTED.sub(lambda found: naming(found[1], found[2] and f'"{found[2]}"'), warning)
+    named = _QUOTED.sub(lambda match: naming(match[1], match[2] and f'"{match[2]}"'), warning)
     return printable(named)
 
 
@@ -249,7 +249,7 @@ def subject(what: str) -> str:
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
-    listed = ", ".join(repr(choice) for choice in choices)
+    listed = ", ".join(map(repr, choices))
     if not listed:
         return f"{subject(what)} is {got!r}, but there is none."
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"

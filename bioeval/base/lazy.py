@@ -69,6 +69,7 @@ def lazy_names(
 
     @functools.cache
     def known() -> Offered:
+        """Return the public names of the stub, and those offered."""
         public = own()
         if not offered:
             return public
@@ -134,13 +135,14 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     if not all(map(str.isidentifier, now.split("."))):
         raise RemovedNameError(f"{package}.{name} was removed; {now}")
     new = now if "." in now else f"{package}.{now}"
-    _warn_of_former(f"{package}.{name}", new, 4)
+    _warn_of_former(f"{package}.{name}", new)
     return now
 
 
-def _warn_of_former(name: str, new: str, stacklevel: int) -> None:
+def _warn_of_former(name: str, new: str) -> None:
+    """Warn at the line that uses a former name: three calls above."""
     text = f"{name} is now {new}; the former name will be removed"
-    warnings.warn(text, FutureWarning, stacklevel=stacklevel)
+    warnings.warn(text, FutureWarning, stacklevel=4)
 
 
 def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Callable[..., None]]:
@@ -153,14 +155,14 @@ def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Ca
     def now(owner: Any, name: str) -> str:
         if name not in former or f"_{name}" not in dir(owner):
             return name
-        _warn_of_former(f"{type(owner).__name__}.{name}", former[name], 4)
+        _warn_of_former(f"{type(owner).__name__}.{name}", former[name])
         return f"_{name}"
 
     def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises
         return object.__getattribute__(self, now(self, name))
 
     def to_name(self: Any, name: str, value: Any) -> None:
-        object.__setattr__(self, now(self, name) if name in former else name, value)
+        object.__setattr__(self, now(self, name), value)
 
     return of_name, to_name
 
@@ -169,6 +171,8 @@ def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that a function had; `former` gives the replacement of each."""
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        """Return the function, which looks at its arguments first."""
+
         @functools.wraps(function)
         def called(*args: P.args, **options: P.kwargs) -> R:
             for name in former.keys() & options.keys():

@@ -13,8 +13,9 @@ from typing import Any, SupportsIndex
 from bioeval.base.errors import DataError, subject
 
 _UNITS = {"": 1, "B": 1}
-_UNITS |= {f"{x}B": 1000**i for i, x in enumerate("KMGT", 1)}
-_UNITS |= {f"{x}IB": 1024**i for i, x in enumerate("KMGT", 1)}
+for _power, _letter in enumerate("KMGT", 1):
+    _UNITS[f"{_letter}B"] = 1000**_power
+    _UNITS[f"{_letter}IB"] = 1024**_power
 
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 

@@ -32,6 +32,7 @@ class NotebookProgress:
     """
 
     def __init__(self, shell: Any):
+        """Count the outputs of the cells from now on."""
         self._shell = shell
         self._handle: Any = None
         self._begun, self._shown, self._written = time.monotonic(), 0.0, 0.0
@@ -99,11 +100,9 @@ class NotebookProgress:
         if getattr(self._shell.display_pub, "session", None) is not self._session:
             return  # the outputs of the cell are captured
         self._written, self._now = now, name
-        share = ""
+        share = value = ""
         if total:
             share = f"{100 * done / total:.0f} %"
-        value = ""
-        if total:
             value = f'value="{done}" max="{total}"'
         text = f"{name} {share}".strip()
         shown = {
@@ -177,7 +176,9 @@ def tree_html(tree: Any) -> str:
     if not any("bioeval_version" in node.attrs for node in nodes):
         return str(tree._repr_html_())
     css = _TREE.replace("\n", "")
-    parts = "".join(_node(node.path, node.dataset) for node in nodes)
+    parts = ""
+    for node in nodes:
+        parts += _node(node.path, node.dataset)
     return f'<div class="bioeval-tree"><style>{css}</style><i>xarray.DataTree</i>{parts}</div>'
 
 
@@ -200,29 +201,33 @@ def _node(path: str, data: Any) -> str:
 
 def _variable(name: str, data: Any, coordinate: bool) -> str:
     """Return the row of a variable."""
-    attrs = {k: str(v) for k, v in data.attrs.items()}
-    what = attrs.pop("long_name", "")
-    unit = attrs.pop("units", "")
-    iso = attrs.pop("iso_term", "")
+    attrs = dict(data.attrs)
+    what = str(attrs.pop("long_name", ""))
+    unit = str(attrs.pop("units", ""))
     if unit not in ("", "1"):
         what += f" [{unit}]"
-    notes = "; ".join([*([f"ISO: {iso}"] if iso else []), *map(": ".join, attrs.items())])
+    notes = []
+    if iso := attrs.pop("iso_term", ""):
+        notes.append(f"ISO: {iso}")
+    for key, value in attrs.items():
+        notes.append(f"{key}: {value}")
     dims = ""
     if data.dims not in ((), (name,)):
         dims = f"({', '.join(data.dims)})"
     return (
         f"<tr><th{' class=c' * coordinate}>{safe(name)}<td class=v>{safe(dims)}"
-        f"<td class=v>{_values(data.values)}<td>{safe(what)} <i>{safe(notes)}</i>"
+        f"<td class=v>{_values(data.values)}<td>{safe(what)} <i>{safe('; '.join(notes))}</i>"
     )
 
 
 def _values(array: Any) -> str:
     """Return the values of an array, or the first and last ones with others on a click."""
     flat = array.reshape(-1)
-    shown = [f"{x:.4g}" if flat.dtype.kind == "f" else str(x) for x in flat[: _SHOWN - 1]]
+    text_of: Any = "{:.4g}".format if flat.dtype.kind == "f" else str
+    shown = [*map(text_of, flat[: _SHOWN - 1])]
     if len(flat) > len(shown):
         shown += ["\u2026"] * (len(flat) > _SHOWN)
-        shown.append(f"{flat[-1]:.4g}" if flat.dtype.kind == "f" else str(flat[-1]))
+        shown.append(text_of(flat[-1]))
     line = safe(" ".join(shown))
     if len(flat) <= _SHOWN:
         return line

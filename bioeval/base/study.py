@@ -72,7 +72,7 @@ class Plot(Offer):
 
 def along(dim: str, *names: str) -> Needs:
     """Return the needs of a plot of variables along one dimension."""
-    return {name: (dim,) for name in names}
+    return dict.fromkeys(names, (dim,))
 
 
 class View(Offer):
@@ -202,9 +202,10 @@ def offered(what: str, name: str) -> Any:
 
     `what` is one of :data:`BY_NAME`, such as ``"counts"``, and `name` a form of counts.
     """
-    homes = (getattr(study, what).get(name) for study in doors().values())
-    home = next(filter(None, homes), None)
-    return home and importlib.import_module(home)
+    for study in doors().values():
+        if home := getattr(study, what).get(name):
+            return importlib.import_module(home)
+    return None
 
 
 @functools.cache
@@ -214,8 +215,9 @@ def doors() -> Mapping[str, Study]:
 
     names = []
     for place in folder.__path__:
-        folders = [entry.name for entry in os.scandir(place) if entry.is_dir()]
-        names += [name for name in folders if not name.startswith("_")]
+        for entry in os.scandir(place):
+            if entry.is_dir() and not entry.name.startswith("_"):
+                names.append(entry.name)
     stand_ins = {}
     for name in sorted(names):
         package = f"{folder.__name__}.{name}"

@@ -109,7 +109,7 @@ PARTITIONS = {
         layouts=(SQUARE,),
         splitter="Experiment",
         arguments={
-            **{name: name for name in EXPERIMENT},
+            **dict(zip(EXPERIMENT, EXPERIMENT, strict=True)),
             "by": "unit",
             "repeats": "repeats",
             "random_state": "seed",
@@ -502,7 +502,7 @@ class Protocol:
     summary: str = card_field("the protocol in a few plain sentences")
     layout: str = card_field(
         "the layout of the scores: which templates are compared",
-        choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
+        choices=LAYOUTS,
     )
     exclude: tuple[str, ...] = card_field(
         "further comparisons to leave out: pairs of one subject with the same value in a "
@@ -540,8 +540,12 @@ class Protocol:
     @property
     def sections(self) -> dict[str, Section]:
         """The sections of the card by name, in the order of :data:`SECTIONS`."""
-        sections = {name: getattr(self, name) for name in SECTIONS}
-        return {name: section for name, section in sections.items() if section is not None}
+        there = {}
+        for name in SECTIONS:
+            section = getattr(self, name)
+            if section is not None:
+                there[name] = section
+        return there
 
     @property
     def tasks(self) -> Mapping[str, Task]:
@@ -557,20 +561,26 @@ class Protocol:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the protocol as plain dictionaries, as for JSON."""
-        plain = {name: dict(section) for name, section in self.sections.items()}
+        tasks, settings = {}, {}
+        for name, section in self.sections.items():
+            if name in TASKS:
+                tasks[name] = dict(section)
+            else:
+                settings[name] = dict(section)
         return {
             "name": self.name,
             "title": self.title,
             "summary": self.summary,
             "layout": self.layout,
-            "tasks": {name: values for name, values in plain.items() if name in TASKS},
-            "settings": {name: values for name, values in plain.items() if name not in TASKS},
+            "tasks": tasks,
+            "settings": settings,
             "not_said": self.not_said,
             "not_expressed": self.not_expressed,
             "path": self.path,
         }
 
     def _repr_html_(self) -> str:
+        """Return the head of the card as a panel, for notebooks."""
         rows = [
             ("title", self.title),
             ("layout", self.layout),

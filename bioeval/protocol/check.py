@@ -59,29 +59,29 @@ class Problems:
 
     def __init__(self, where: str, text: str) -> None:
         self.where, self.text = where, text
-        self.found: list[tuple[Place, str]] = []
+        self.listed: list[tuple[Place, str]] = []
 
     def add(self, place: Place, message: str) -> None:
         """Add a problem of a section, or of a field that begins with the name of its section."""
         label = ""
         if len(place) > 1:
             label = f"[{place[0]}] "
-        self.found.append((place, label + message))
+        self.listed.append((place, label + message))
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
         """Add a value that has no meaning beside the others."""
         self.add(
             (section, key),
-            f"{key} = {_listed(value)} has no meaning {why}; expected to be left out",
+            f"{key} = {shorten(value)} has no meaning {why}; expected to be left out",
         )
 
     def raise_if_any(self) -> None:
         """Raise one :class:`CardError` of all problems, in the order of their lines."""
-        if not self.found:
+        if not self.listed:
             return
         lines = locate(self.text)
         ordered = []
-        for place, message in self.found:
+        for place, message in self.listed:
             while place and place not in lines:
                 place = place[:-1]  # a field of an inline table, or one that is missing
             ordered.append((lines.get(place, 0), message))
@@ -91,11 +91,6 @@ class Problems:
             place_of_line = f", line {line}" if line else ""
             sentences.append(f"{self.where}{place_of_line}: {message}")
         raise CardError("\n".join(sentences))
-
-
-def _listed(value: object) -> str:
-    """Return a value of a card as it is written there."""
-    return shorten(list(value) if isinstance(value, tuple) else value)
 
 
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
@@ -139,7 +134,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
     _check_folds(values, data, layout, problems)
-    if not any(name in data for name in TASKS):
+    if data.keys().isdisjoint(TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     _check_pairs(values, problems)
@@ -191,7 +186,7 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
         if ours is not None and theirs is not None and ours != theirs:
             problems.add(
                 ("gom", key),
-                f"{key} = {_listed(ours)}; expected {_listed(theirs)}, as in [reid] of this card",
+                f"{key} = {shorten(ours)}; expected {shorten(theirs)}, as in [reid] of this card",
             )
 
 
@@ -303,7 +298,7 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
     if (
         not parts
         and rule not in ("fixed", "none")
-        and any(x in values for x in ("verification", "open_set"))
+        and not {"verification", "open_set"}.isdisjoint(values)
     ):
         problems.add(
             ("partition",),
@@ -314,15 +309,15 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
 
 def _brackets(names: Iterable[str]) -> str:
     """Return names of sections as they are written in a card: ``[a], [b]``."""
-    return ", ".join(f"[{name}]" for name in names)
+    return ", ".join(map("[{}]".format, names))
 
 
 class _UnexpectedValue(Exception):
-    """A value that a field does not accept: what was expected, and the found part of a list."""
+    """A value that a field does not accept: what was expected, and which part of a list it is."""
 
-    def __init__(self, expected: str, found: str = "") -> None:
+    def __init__(self, expected: str, part: str = "") -> None:
         super().__init__(expected)
-        self.found = found
+        self.part = part
 
 
 def _with_hint(message: str, hint: str) -> str:
@@ -338,7 +333,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     if "" in homes:
         hint = f" {key} belongs above the first section."
     elif homes:
-        hint = f" {key} is a field of {' and '.join(f'[{name}]' for name in homes)}."
+        hint = f" {key} is a field of {' and '.join(map('[{}]'.format, homes))}."
     else:
         hint = nearest_name(key, fields)
     what = "a field above the sections"
@@ -357,7 +352,7 @@ def _usable_table(
     elif not isinstance(value, dict):
         problems.add((name,), f"{name} = {shorten(value)}; expected a section, [{name}]")
     elif layout is not None and layout not in SECTIONS[name].layouts:
-        legal = " or ".join(f'"{other}"' for other in SECTIONS[name].layouts)
+        legal = " or ".join(map('"{}"'.format, SECTIONS[name].layouts))
         problems.add(
             (name,), f'[{name}] has no meaning with layout = "{layout}"; expected layout = {legal}'
         )
@@ -398,7 +393,7 @@ def _check_section(
             try:
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
-                shown = error.found or f"= {shorten(data[key])}"
+                shown = error.part or f"= {shorten(data[key])}"
                 problems.add(place, f"{key} {shown}; {error}")
     return values
 
@@ -439,8 +434,10 @@ def _check_item(field: Field, value: object, layout: str | None, expected: str) 
     if isinstance(value, dict) and field.table:
         if set(value) != set(field.table):
             raise _UnexpectedValue(expected)
-        kinds = {key: Field(kind, field.doc) for key, kind in field.table.items()}
-        return {key: _check_item(kinds[key], item, layout, expected) for key, item in value.items()}
+        items = {}
+        for key, item in value.items():
+            items[key] = _check_item(Field(field.table[key], field.doc), item, layout, expected)
+        return items
     kind = int if field.kind == "integer" else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)

@@ -35,7 +35,8 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         head += wrap(f"exclude = {', '.join(protocol.exclude)}", "Left out")
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
-    blocks += [_task(task, layout, wrapped(name)) for name, task in protocol.tasks.items()]
+    for name, task in protocol.tasks.items():
+        blocks.append(_task(task, layout, wrapped(name)))
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate "
         "without attempts is NaN, and its number of attempts is 0."
@@ -54,7 +55,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
             for text in texts:
                 block += _item(say(text, ""), width)
             blocks.append(block)
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return "\n\n".join(map("\n".join, blocks)) + "\n"
 
 
 def _source_line(source: Source) -> str:

@@ -35,8 +35,10 @@ class NumberRange:
     high_open: bool = False
 
     def __contains__(self, number: float) -> bool:
-        above = self.low is None or (number > self.low if self.low_open else number >= self.low)
-        below = self.high is None or (number < self.high if self.high_open else number <= self.high)
+        low_holds = not self.low_open and number == self.low
+        high_holds = not self.high_open and number == self.high
+        above = self.low is None or number > self.low or low_holds
+        below = self.high is None or number < self.high or high_holds
         return above and below
 
     def __str__(self) -> str:
@@ -104,17 +106,18 @@ class Field:
     def expected(self, layout: str | None = None) -> str:
         """Return the accepted values in words."""
         if self.choices:
-            listed = ", ".join(f'"{word}"' for word in self.words(layout))
+            listed = ", ".join(map('"{}"'.format, self.words(layout)))
             if self.many:
                 return f"a list of words among {listed}"
             return f"one of {listed}"
-        one = {
+        text = {
             "text": "a text",
             "integer": "an integer",
             "number": "a number",
             "size": "a proportion between 0 and 1, or an integer >= 1",
         }[self.kind]
-        text = f"a list of {self.kind}s" if self.many else one
+        if self.many:
+            text = f"a list of {self.kind}s"
         if self.interval is not None:
             text += f" {self.interval}"
         if self.pattern_words:
@@ -312,9 +315,11 @@ def locate(text: str) -> dict[Place, int]:
 
 def _assigned(statement: str) -> Place:
     """Return the keys of an assignment: what is before the first equal sign outside of quotes."""
-    signs = itertools.islice(re.finditer("=", statement), _MOST_SIGNS)
-    parts = (_parsed(statement[: sign.start()] + "= 0") for sign in signs)
-    return _keys(next((part for part in parts if part is not None), {}))
+    for sign in itertools.islice(re.finditer("=", statement), _MOST_SIGNS):
+        table = _parsed(statement[: sign.start()] + "= 0")
+        if table is not None:
+            return _keys(table)
+    return ()
 
 
 def _keys(table: object) -> Place:
@@ -352,7 +357,7 @@ def write_toml(value: object) -> str:
                 escaped += f"\\U{ord(char):08x}"
         return f'"{escaped}"'
     if isinstance(value, list | tuple):
-        return f"[{', '.join(write_toml(item) for item in value)}]"
+        return f"[{', '.join(map(write_toml, value))}]"
     if isinstance(value, Mapping):
         items = (f"{write_toml_key(key)} = {write_toml(item)}" for key, item in value.items())
         return f"{{ {', '.join(items)} }}"

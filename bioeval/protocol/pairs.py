@@ -64,9 +64,9 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     before = scores.mask
     mask = np.full(scores.shape, Mask.IGNORE, dtype=np.uint8)
     for i in range(1, len(codes)):
-        own = codes[:i] == codes[i]
-        compared = own | (first[i] & first[:i])
+        genuine = codes[:i] == codes[i]
+        compared = genuine | (first[i] & first[:i])
         if before is not None:
             compared &= before[i, :i] != Mask.IGNORE
-        mask[i, :i][compared] = np.where(own, Mask.GENUINE, Mask.IMPOSTOR)[compared]
+        mask[i, :i][compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
     return scores.with_mask(mask)

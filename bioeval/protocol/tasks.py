@@ -411,7 +411,8 @@ class Reid(Retrieval):
     )
 
 
-_WITHOUT_EXPECTED = {word: says for word, says in TIES.items() if word != "expected"}
+_WITHOUT_EXPECTED = dict(TIES)
+del _WITHOUT_EXPECTED["expected"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -277,6 +277,7 @@ class Block:
         return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
 
     def _fuse(self, method: str, kth: int) -> Block:
+        """Return the same rows with a score for each subject, by a rule of fusion."""
         from bioeval.kernels.fuse import MAX, MEAN, fuse_groups
 
         shape = (len(self.values), len(self.starts) - 1)
@@ -313,6 +314,7 @@ class Gallery:
     """The gallery in the order of the kernels: the templates of a subject side by side."""
 
     def __init__(self, scores: Scores):
+        """Order the gallery by subject, and find the place of each probe in it."""
         codes = scores._codes.gallery
         # Subjects in the order of their first column, so that their names change nothing, not even
         # the last digit of a sum.
@@ -555,6 +557,7 @@ class BlockReader:
         return self._read(0, self.scores.shape[0])
 
     def _read(self, low: int, high: int) -> Block:
+        """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
         scores, gallery = self.scores, self.gallery
         position = gallery.self_position[low:high]
         raw = scores._read_rows(low, high, gallery.order)

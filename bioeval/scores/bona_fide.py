@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -98,9 +98,9 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         probes=np.flatnonzero(~rows) if rows.any() else None,
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
-    view._attacks_left_out = int(rows.sum()) + (
-        0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
-    )
+    view._attacks_left_out = int(rows.sum())
+    if not are_pairs(scores) and scores.probe_ids is not scores.gallery_ids:
+        view._attacks_left_out += int(columns.sum())
     view._attacked = scores
     view._remarks = (
         *scores._remarks,
@@ -120,8 +120,9 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **options: P.kwargs) -> R:
         if options.get("attack") is not None:
             return function(*args, **options)
-        given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
-        return function(*cast(Any, given[0]), **cast(Any, given[1]))
+        plain_args: Any = map(_plain, args)
+        plain_options: Any = {name: _plain(x) for name, x in options.items()}
+        return function(*plain_args, **plain_options)
 
     return called
 
@@ -134,5 +135,4 @@ def _plain(given: Any) -> Any:
         parts = {name: _plain(x) for name, x in given.items()}
         if any(parts[name] is not x for name, x in given.items()):
             return parts
-        return given
     return given

@@ -45,6 +45,7 @@ class GrowingColumn:
             self._spool()
 
     def _spool(self) -> None:
+        """Write the values that are held to a temporary file."""
         if not self._waiting:
             return
         try:

@@ -39,9 +39,13 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
         if scores._has_mask or scores.exclude:
             left = ", before what is left out"
         yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"
-    yield "scores", _scores(scores) + (", computed as they are read" if scores._streams else "")
+    computed = ", computed as they are read" if scores._streams else ""
+    yield "scores", f"{_scores(scores)}{computed}"
     yield "failed", f'NaN: nan="{scores.nan}"'
-    yield "left out", ", ".join([*scores.exclude, *(["by a mask"] if scores._has_mask else [])])
+    left_out = list(scores.exclude)
+    if scores._has_mask:
+        left_out.append("by a mask")
+    yield "left out", ", ".join(left_out)
     yield "metadata", ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
     yield "from", scores._origin
 

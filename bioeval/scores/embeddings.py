@@ -114,6 +114,7 @@ class _Side:
     squared: np.ndarray
 
     def __getitem__(self, rows: Any) -> Self:
+        """Return some templates of the side; arrays that are one stay one."""
         products = self.products[rows]
         if self.exact is self.products:
             exact = products
@@ -150,6 +151,7 @@ class EmbeddingSource:
     def __init__(
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
     ):
+        """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
@@ -283,15 +285,17 @@ class EmbeddingSource:
         """
 
         def work(turns: Iterator[int]) -> None:
+            """Compute the tiles whose turn comes to this thread."""
             room = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
                 if take_piece is not None and turn < len(pieces):
                     take_piece(*pieces[turn])
                     continue
                 i, j = places[turn - len(pieces)]
-                below = self.symmetric and j < i
-                tile = self._computed(*((j, i) if below else (i, j)), room)
-                take(i, j, tile.T if below else tile)
+                if self.symmetric and j < i:
+                    take(i, j, self._computed(j, i, room).T)
+                else:
+                    take(i, j, self._computed(i, j, room))
 
         _on_all_threads(work, len(pieces) + len(places))
 
@@ -342,7 +346,9 @@ class EmbeddingSource:
         return self.given[0] is self.given[1] and not callable(self.metric)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_parts"}
+        state = dict(self.__dict__)
+        state.pop("_parts", None)
+        return state
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some probes to some of the gallery.
@@ -373,9 +379,9 @@ class EmbeddingSource:
         for low in range(0, len(a), step):
             i, j = a[low : low + step], b[low : low + step]
             if callable(self.metric):
-                rows = zip(self.given[0][i], self.given[1][j], strict=True)
-                values = [float(self.metric(u[None], v[None])[0, 0]) for u, v in rows]
-                out[low : low + step] = values
+                both = zip(self.given[0][i], self.given[1][j], strict=True)
+                for place, (u, v) in enumerate(both, low):
+                    out[place] = float(self.metric(u[None], v[None])[0, 0])
             else:
                 out[low : low + step] = _aligned(self._left[i], self._right[j], self.metric)
         return self._unscaled(out)

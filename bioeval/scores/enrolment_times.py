@@ -100,6 +100,7 @@ class EnrolmentTimes:
         probes: int,
         templates: int,
     ):
+        """Number the times of all columns in their common order."""
         given = self.given(probe_meta, gallery_meta)
         if not given:
             raise DataError(
@@ -124,10 +125,10 @@ class EnrolmentTimes:
         early = self.withdrawn < self.enrolled
         if early.any():
             row = int(np.argmax(early))
-            at = {name: given[name][row] for name in ("enrolled_at", "withdrawn_at")}
+            since, until = given["enrolled_at"][row], given["withdrawn_at"][row]
             raise DataError(
                 f"{int(early.sum())} templates are withdrawn before they are enrolled, the first "
-                f"is row {row}: enrolled_at {at['enrolled_at']}, withdrawn_at {at['withdrawn_at']}"
+                f"is row {row}: enrolled_at {since}, withdrawn_at {until}"
             )
 
     @staticmethod
@@ -146,19 +147,19 @@ class EnrolmentTimes:
             return _microseconds(column, what)
         if column.dtype.kind not in "UO":
             raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
-        read = [_read(value) for value in column.tolist()]
-        there = [value == value for value in read]  # neither NaN nor NaT
-        dates = [isinstance(value, np.datetime64) for value in read]
-        dated = any(d and t for d, t in zip(dates, there, strict=True))
+        read = [*map(_read, column.tolist())]
+        times = np.full(len(read), "NaT", dtype="datetime64[us]")
+        for row, value in enumerate(read):
+            if isinstance(value, np.datetime64):
+                times[row] = value
+        dated = not np.isnat(times).all()
         for row, value in enumerate(read):
             if value is None:
                 _refuse(column, row, what)
-            if dated and there[row] and not dates[row]:
+            missing = value != value  # NaN or NaT
+            if dated and not missing and np.isnat(times[row]):
                 _refuse(column, row, what, "a number among dates")
         if dated:
-            times = np.full(len(read), "NaT", dtype="datetime64[us]")
-            for row in np.flatnonzero(there).tolist():
-                times[row] = read[row]
             return times
         if all(isinstance(value, int) for value in read):
             return np.array(read, dtype=np.int64)

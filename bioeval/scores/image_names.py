@@ -196,11 +196,11 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
     """Return the message about names of another form, with the data set they may belong to."""
-    wrong = [row for row, match in enumerate(matches) if match is None]
-    first = names[wrong[0]]
+    row = matches.index(None)
+    first = names[row]
     text = (
-        f"{len(wrong)} of {len(names)} names are not of the form of {pattern} "
-        f"({PATTERNS[pattern].example}); the first is {first!r} (line {wrong[0] + 1})"
+        f"{matches.count(None)} of {len(names)} names are not of the form of {pattern} "
+        f"({PATTERNS[pattern].example}); the first is {first!r} (line {row + 1})"
     )
     others = _forms_of(first)  # not `pattern`, whose form it has not
     if others:

@@ -157,6 +157,7 @@ class LabelledMatrix:
         distractor_ids: Sequence[int] = (),
         memory_limit: int | str | None = None,
     ):
+        """Check what is given, and mark what is left out."""
         self.kind, self.nan, self.name = kind, nan, name
         self._limit(memory_limit)
         self._base = as_values(values)
@@ -271,6 +272,7 @@ class LabelledMatrix:
         return tuple(dict.fromkeys(names))
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
+        """Take the labels and identities of the rows for the columns."""
         m, n = self._base.shape
         if m != n:
             raise DataError(
@@ -287,6 +289,7 @@ class LabelledMatrix:
         self.probe_ids = self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
 
     def _init_from_mask(self, gallery_labels: Any) -> None:
+        """Take as subjects what a mask says of each cell."""
         if self._mask is None:
             raise DataError(
                 f"{Argument('probe_labels')} is missing; labels can be left out only with a mask"
@@ -302,11 +305,9 @@ class LabelledMatrix:
         self.probe_labels, self.gallery_labels = probe, gallery
         self._codes = Codes(probe, gallery)
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        other = fixed(np.arange(n, n + m, dtype=np.int64))
-        if square:
-            self.probe_ids = self.gallery_ids
-        else:
-            self.probe_ids = other
+        self.probe_ids = self.gallery_ids
+        if not square:
+            self.probe_ids = fixed(np.arange(n, n + m, dtype=np.int64))
 
     # ---------------------------------------------------------------- what it is
 
@@ -376,6 +377,7 @@ class LabelledMatrix:
         return f"{m}x{n} {self.dtype.name} {self.kind} labels:{labels}"
 
     def __repr__(self) -> str:
+        """Return the layout, size, dtype and kind in a line."""
         m, n = self.shape
         who = ""
         if self._labelled:

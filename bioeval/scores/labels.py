@@ -37,9 +37,10 @@ def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
     array = fixed(one_dimensional(labels, what), labels)
     if length is not None and len(array) != length:
+        side = "rows" if "probe" in what else "columns"
         raise DataError(
-            f"{what} has {len(array)} labels, but the scores have {length} "
-            f"{'rows' if 'probe' in what else 'columns'}; expected one label for each"
+            f"{what} has {len(array)} labels, but the scores have {length} {side}; expected one "
+            "label for each"
         )
     missing = missing_values(array)
     if missing.any():
@@ -72,8 +73,8 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
         array = np.empty(len(labels), dtype=object)
         for i, label in enumerate(labels):
             array[i] = label
-        kinds = {type(x) for x in array}
-        if len(kinds) == 1 and next(iter(kinds)) in _NARROW:
+        kinds = {*map(type, array)}
+        if len(kinds) == 1 and kinds <= _NARROW.keys():
             array = _narrow(array)
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
@@ -133,17 +134,19 @@ class Codes:
     """
 
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
+        """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            both = gallery
+            every = gallery
             if not same:
-                both = np.concatenate([gallery, probe])
-            self.values, codes = np.unique(both, return_inverse=True)
+                every = np.concatenate([gallery, probe])
+            self.values, codes = np.unique(every, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
-            self.values, codes = _factorize(
-                gallery.tolist() if same else [*gallery.tolist(), *probe.tolist()], what
-            )
+            both = gallery.tolist()
+            if not same:
+                both += probe.tolist()
+            self.values, codes = _factorize(both, what)
         self.gallery = codes[: len(gallery)]
         if same:
             self.probe = self.gallery
@@ -175,12 +178,12 @@ class Codes:
             return np.zeros(len(self.values), dtype=bool)
         if self.values.dtype.kind in "iufb":
             return np.isin(self.values, ids)
-        words = {str(number) for number in ids}
-        return np.array([str(x) in words for x in self.values.tolist()], dtype=bool)
+        words = np.array([*map(str, self.values.tolist())], dtype=object)
+        return np.isin(words, [*map(str, ids)])
 
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
-        return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
+        return np.array([*map(self.code, labels.tolist())], dtype=np.int64)
 
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
@@ -275,12 +278,14 @@ def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
     columns: Any = getattr(table, "columns", None)
     if not (hasattr(index, "get_level_values") and hasattr(columns, "get_level_values")):
         return None
-    kinds = [np.asarray(side).dtype.kind for side in (index, columns)]
-    numbered = kinds[0] in "iu" and kinds[1] not in "iu" and index.names == [None]
+    counted = np.asarray(index).dtype.kind in "iu" and np.asarray(columns).dtype.kind not in "iu"
+    numbered = counted and index.names == [None]
     if numbered or "RangeIndex" in (type(index).__name__, type(columns).__name__):
         return None
     rows = _levels(index, "index")
-    return rows, (None, {}) if index.equals(columns) else _levels(columns, "columns")
+    if index.equals(columns):
+        return rows, (None, {})
+    return rows, _levels(columns, "columns")
 
 
 def _levels(index: Any, what: str) -> Labelled:

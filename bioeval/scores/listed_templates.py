@@ -336,6 +336,7 @@ class ListedTemplates:
             )
 
     def _examples(self, trouble: _Trouble, scores: bool = False) -> str:
+        """Name the first pairs of a trouble, with their rows."""
         said = []
         for first, later in trouble.rows:
             a = self.names.values[self.names.a[first]]
@@ -344,7 +345,8 @@ class ListedTemplates:
             if scores:
                 text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
             said.append(f"{a!r} and {b!r} ({text})")
-        return ", ".join(said) + (" and others" if trouble.number > len(said) else "")
+        more = " and others" * (trouble.number > len(said))
+        return f"{', '.join(said)}{more}"
 
 
 def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[str]:

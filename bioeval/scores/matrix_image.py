@@ -196,8 +196,8 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
         rows = _thinned(np.arange(m))
     view = scores.select(rows, columns)._reading_own_columns()
     view._verification = None
-    of = f"of {number:,} of {len(enrolled):,} enrolled subjects, evenly taken"
-    return view, f"A sample: {len(rows):,} x {len(columns):,} templates {of}"
+    size, subjects = f"{len(rows):,} x {len(columns):,}", f"{number:,} of {len(enrolled):,}"
+    return view, f"A sample: {size} templates of {subjects} enrolled subjects, evenly taken"
 
 
 def _thinned(places: np.ndarray) -> np.ndarray:

@@ -66,6 +66,7 @@ class PairScores(Scores):
         name: str | None = None,
         templates: Any = None,
     ):
+        """Check what is given of each pair."""
         self.kind, self.nan, self.name = kind, nan, name
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:

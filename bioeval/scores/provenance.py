@@ -134,11 +134,9 @@ class Provenance:
                 "probes with the same gallery"
             )
         # Templates of all-against-all data are probes and gallery at once.
-        pooled = self.layout == "all-against-all" and self.sites != other.sites
-        if pooled:
-            notes = (*self.notes, "probes of different galleries are pooled")
-        else:
-            notes = self.notes
+        notes = self.notes
+        if self.layout == "all-against-all" and self.sites != other.sites:
+            notes = (*notes, "probes of different galleries are pooled")
         return replace(
             self,
             name=_both_names(self.name, other.name),

@@ -42,6 +42,7 @@ class StoredRows:
     rows_of = "container"
 
     def __init__(self, array: Any, what: str = "", fill: bool = False):
+        """Find the chunks of the container; nothing is read."""
         self.array, self.what, self.fill = array, what or _described(array), fill
         #: The array that raises where a chunk is missing.
         if fill:
@@ -187,6 +188,7 @@ class StoredRows:
         return int(self.row_ends[np.searchsorted(self.row_ends, row, side="right") - 1])
 
     def _read(self, low: int, high: int) -> np.ndarray:
+        """Read rows from the container; any error names the chunk."""
         try:
             with settled():
                 rows = np.asarray(self.source[low:high])

@@ -56,6 +56,7 @@ def _is_pair(given: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, what: str) -> Sides:
+    """Return a metadata column of both sides; the error names those there are."""
     if are_pairs(scores):
         raise DataError(
             f"{Argument(what)} is {name!r}, but a list of pairs has no metadata; in Python, give a "

@@ -83,6 +83,7 @@ class TopKScores(Scores):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
     ):
+        """Check the lists and their distances."""
         self.kind, self.nan, self.name = kind, "raise", name
         self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
@@ -98,9 +99,8 @@ class TopKScores(Scores):
                 "expected one per query"
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
-        if distances is None:
-            self.distances = None
-        else:
+        self.distances: np.ndarray | None = None
+        if distances is not None:
             self.distances = self._as_distances(distances)
         self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
         self.gallery_ids = fixed(np.arange(n, dtype=np.int64))

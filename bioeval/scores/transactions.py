@@ -26,6 +26,7 @@ class TransactionReader(BlockReader):
     of_rows = False
 
     def __init__(self, scores: Scores, column: str, fusion: str = "min"):
+        """Put the probes of each transaction side by side."""
         require_subjects(scores, str(Argument("attempts")))
         super().__init__(scores)
         first, number = _transactions(scores, column)
@@ -48,6 +49,7 @@ class TransactionReader(BlockReader):
         self.scores.__dict__["layout"] = scores.layout
 
     def _read(self, low: int, high: int) -> Block:
+        """Return the least distances of transactions to each template."""
         values = fused = None
         for start in range(self._ends[low], self._ends[high], self._probes.rows_per_block()):
             stop = min(start + self._probes.rows_per_block(), self._ends[high])

@@ -66,9 +66,13 @@ class Arrays:
     def listing(self) -> str:
         """Return the arrays with shape and dtype; arrays in folders are only counted."""
         keys = [key for key in self.headers if "/" not in key] or list(self.headers)
-        listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
-        more = len(self.headers) - len(listed)
-        return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
+        parts = []
+        for key in keys[:LISTED]:
+            parts.append(f"{key} {self.headers[key].shape} {self.headers[key].dtype}")
+        more = len(self.headers) - len(parts)
+        if more > 0:
+            parts.append(f"and {more} more")
+        return "; ".join(parts)
 
     def require(self, option: str, key: str) -> None:
         """Raise unless the array that `option` names is in the file."""
@@ -81,6 +85,12 @@ class Arrays:
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
         raise NotImplementedError
+
+    def read_if_there(self, key: str | None) -> np.ndarray | None:
+        """Read an array that a file need not have."""
+        if key in self.headers:
+            return self.read(key)
+        return None
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return an array, mapped from the file if possible, and what must still be verified.
@@ -106,6 +116,7 @@ class Archive(Arrays):
     """A .npz file whose headers are read at once, and its arrays one by one."""
 
     def __init__(self, path: Path, expected: str = "a .npz file"):
+        """Read the headers."""
         self.path = path
         self.headers: dict[str, Header] = {}
         with guarded(path, expected=expected), zipfile.ZipFile(path) as archive:
@@ -270,7 +281,7 @@ def write_npy(
         {
             "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
             "fortran_order": False,
-            "shape": tuple(int(length) for length in shape),
+            "shape": tuple(map(int, shape)),
         },
     )
     rows = 1

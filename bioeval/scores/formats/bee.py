@@ -19,6 +19,7 @@ from bioeval.base.kinds import PlainKind
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, guarded, replacing_all
 from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.label_files import given_sides
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -67,10 +68,12 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, PlainKind, l
             "write the file again"
         )
     values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
-    return values, _KINDS[fields[1]], [fields[i].decode("utf-8", "replace") for i in (2, 3)]
+    gallery, probes = fields[2].decode("utf-8", "replace"), fields[3].decode("utf-8", "replace")
+    return values, _KINDS[fields[1]], [gallery, probes]
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read a matrix with its mask, or with labels that are given or in files that it names."""
     values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
@@ -90,22 +93,21 @@ def _read(path: Path, options: ReadOptions) -> Scores:
                 f"files {' and '.join(map(repr, lists))} named in its first lines"
             )
         options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
-    probe, gallery = (
-        matrix_labels(path, options, {}, *values.shape) if _labels(options) else (None, None)
-    )
+    probe = gallery = None
+    if _labels(options):
+        probe, gallery = matrix_labels(path, options, {}, *values.shape)
     scores = Scores(
         values,
-        probe.label if probe else None,
-        gallery.label if gallery else None,
+        **given_sides(probe, gallery),
         mask=mask,
-        probe_meta=probe.meta if probe else None,
-        gallery_meta=gallery.meta if gallery else None,
         kind=kind,
         nan=options.nan or "raise",
         name=path.stem,
     )
-    sides = filter(None, (probe, gallery))
-    files = dict.fromkeys(side.path.name for side in sides if side.path.suffix == ".xml")
+    files = {}
+    for side in (probe, gallery):
+        if side is not None and side.path.suffix == ".xml":
+            files[side.path.name] = side
     if files:
         noun = "sigset"
         if len(files) > 1:
@@ -120,10 +122,13 @@ def _labels(options: ReadOptions) -> bool:
 
 def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
     """Return the files beside a matrix that it names: of both sides, of probes, of the gallery."""
-    names = [name.strip().replace("\\", "/").rpartition("/")[2] for name in lists]
-    if not all(name.isprintable() and name.lower().endswith(".xml") for name in names):
-        return None, None, None
-    gallery, probe = map(path.with_name, names)
+    beside = []
+    for name in lists:
+        name = name.strip().replace("\\", "/").rpartition("/")[2]
+        if not (name.isprintable() and name.lower().endswith(".xml")):
+            return None, None, None
+        beside.append(path.with_name(name))
+    gallery, probe = beside
     if not (probe.is_file() and gallery.is_file()):
         return None, None, None
     if probe == gallery:

@@ -34,7 +34,7 @@ def _matrices(folder: Path) -> list[tuple[Path, Path]]:
         if folder.absolute().is_relative_to(sims.absolute()):
             root = folder.absolute()
         for place in (root, *sorted(root.rglob("*"))):
-            if place.is_dir() and any(x.is_file() for x in place.iterdir()):
+            if place.is_dir() and any(map(Path.is_file, place.iterdir())):
                 inside = place.absolute().relative_to(sims.absolute())
                 matrices.append((place, _lists_of(shipment / "sets", inside)))
     return matrices
@@ -42,28 +42,31 @@ def _matrices(folder: Path) -> list[tuple[Path, Path]]:
 
 def _lists_of(sets: Path, inside: Path) -> Path:
     """Return the folder of the lists of users and enrollees, of the finger or of all."""
-    for place in (sets / inside, *(sets / x for x in inside.parents)):
-        if all((place / name).is_file() for name in _SIDES):
+    for place in map(sets.joinpath, (inside, *inside.parents)):
+        if all(map(Path.is_file, map(place.joinpath, _SIDES))):
             return place
     raise DataError(
         f"{sets}: has no users.xml and enrollees.xml for sims/{inside.as_posix()}; expected them "
-        f"in sets/{inside.parts[0] if inside.parts else ''}, as shipped"
+        f"in sets/{''.join(inside.parts[:1])}, as shipped"
     )
 
 
 def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
     """Return the names and the subjects of the signatures of a set."""
-    signatures = [attributes for name, attributes in xml_elements(path) if name == "signature"]
-    for key in ("name", "subject_id"):
-        wrong = [i for i, x in enumerate(signatures, 1) if not x.get(key, "").strip()]
-        if wrong or not signatures:
+    names, subjects = [], []
+    for element, attributes in xml_elements(path):
+        if element == "signature":
+            names.append(attributes.get("name", "").strip())
+            subjects.append(attributes.get("subject_id", "").strip())
+    for key, values in (("name", names), ("subject_id", subjects)):
+        if "" in values or not values:
+            first = ""
+            if values:
+                first = f", the first is signature {values.index('') + 1}"
             raise DataError(
-                f"{path}: {len(wrong)} of {counted(len(signatures), 'signatures')} have no {key}"
-                f"{f', the first is signature {wrong[0]}' if wrong else ''}; expected elements "
-                '<signature name="..." subject_id="...">'
+                f"{path}: {values.count('')} of {counted(len(values), 'signatures')} have no {key}"
+                f'{first}; expected elements <signature name="..." subject_id="...">'
             )
-    names = [x["name"].strip() for x in signatures]
-    subjects = [x["subject_id"].strip() for x in signatures]
     return names, text_array(subjects, f"{path}: subject_id")
 
 
@@ -72,11 +75,11 @@ def _row(path: Path, columns: int) -> np.ndarray:
     lines = decoded_lines(path)
     if not lines or not lines[0].strip().startswith(_ADDRESS):
         raise DataError(f"{path}: line 1 does not begin with {_ADDRESS}; expected a file of scores")
-    stated, scores = lines[1:2], lines[2:]
-    if stated != [str(columns)] or len(scores) != columns:
+    stated, scores = "".join(lines[1:2]), lines[2:]
+    if stated != str(columns) or len(scores) != columns:
         raise DataError(
             f"{path}: holds {counted(len(scores), 'scores')}, and line 2 states "
-            f"{stated[0] if stated else 'none'}; expected {columns}, one for each enrollee"
+            f"{stated or 'none'}; expected {columns}, one for each enrollee"
         )
     try:
         return np.array(scores, dtype=np.float64)
@@ -89,24 +92,29 @@ def _row(path: Path, columns: int) -> np.ndarray:
 
 def _files(folder: Path, users: Sequence[str]) -> list[Path]:
     """Return the file of each user: the signature's name, with ``.bin`` or without."""
-    present = {x.name: x for x in folder.iterdir() if x.is_file()}
-    named = {x.stem: x for x in present.values() if x.suffix == ".bin"} | present
-    missing = [x for x in users if x not in named]
+    plain, without_suffix = {}, {}
+    for file in filter(Path.is_file, folder.iterdir()):
+        plain[file.name] = file
+        if file.suffix == ".bin":
+            without_suffix[file.stem] = file
+    named = without_suffix | plain
+    missing = [user for user in users if user not in named]
     if missing:
         raise DataError(
             f"{folder}: has no file of {len(missing)} of {counted(len(users), 'users')}; the first "
             f"is {missing[0]!r}. Expected a file for each signature of users.xml"
         )
-    return [named[x] for x in users]
+    return [named[user] for user in users]
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read the one matrix of a folder."""
     matrices = _matrices(path)
     if len(matrices) != 1:
-        shown = ", ".join("/".join(x.parts[-3:]) for x, _ in matrices[:_SHOWN])
+        shown = ", ".join("/".join(scores.parts[-3:]) for scores, _ in matrices[:_SHOWN])
         raise DataError(
             f"{path}: holds {counted(len(matrices), 'matrices')} of scores"
-            f"{f' ({shown})' if shown else ''}; expected the folder of one"
+            f"{shown and f' ({shown})'}; expected the folder of one"
         )
     if options.kind not in (None, "similarity", "llr"):
         raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,12 +57,15 @@ class Cells:
     @property
     def scores(self) -> list[int]:
         """The columns with a name of scores."""
-        return [i for i, name in enumerate(self.names) if name in SCORE_NAMES]
+        return self._called(SCORE_NAMES)
 
     @property
     def truth(self) -> list[int]:
         """The columns with a name of classes."""
-        return [i for i, name in enumerate(self.names) if name in TRUTH_NAMES]
+        return self._called(TRUTH_NAMES)
+
+    def _called(self, names: Collection[str]) -> list[int]:
+        return [i for i, name in enumerate(self.names) if name in names]
 
     @property
     def species(self) -> int | None:
@@ -107,7 +110,7 @@ def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:
                 continue
             cells = text.split()
             if shape.mark != " ":
-                cells = [x.strip() for x in next(csv.reader([text], delimiter=shape.mark))]
+                cells = [*map(str.strip, next(csv.reader([text], delimiter=shape.mark)))]
             if len(cells) != shape.columns:
                 raise DataError(
                     f"{shape.path}: line {number}: {len(cells)} cells; expected {shape.columns}"

@@ -124,7 +124,7 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a zarr store."""
-    return any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+    return any(map(Path.is_file, map(path.joinpath, ("zarr.json", ".zgroup", ".zarray"))))
 
 
 def shipments(path: Path) -> list[Path]:
@@ -134,7 +134,7 @@ def shipments(path: Path) -> list[Path]:
 
 
 def _has_both(folder: Path) -> bool:
-    return all(os.path.isdir(folder / name) for name in ("sims", "sets"))
+    return os.path.isdir(folder / "sims") and os.path.isdir(folder / "sets")
 
 
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
@@ -365,9 +365,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextmanager
 def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
     """Do the same for several files that belong together; the first is their main file."""
-    named = [check_target(path) for path in paths]
-    places = [path.resolve() for path in named]
-    parts = [part_of(place) for place in places]
+    named = [*map(check_target, paths)]
+    places = [*map(Path.resolve, named)]
+    parts = [*map(part_of, places)]
     try:
         with naming_writes(named[0], *parts):
             for part in parts:
@@ -595,6 +595,7 @@ def library(address: str) -> Any:
 
 
 def _size(source: Any) -> int | None:
+    """Return the bytes that a server says it will send, None where it does not say."""
     headers = getattr(source, "headers", None)
     if headers is not None:
         length = headers.get("Content-Length")

@@ -97,12 +97,10 @@ class ReadOptions:
         for name in ("exclude", "average"):
             value = given[name]
             if value is not None:
-                words = [value]
-                if not isinstance(value, str):
-                    words = require_list(name, value)
+                words = [value] if isinstance(value, str) else require_list(name, value)
                 given[name] = tuple(require_text(name, word) for word in words)
-        for name in (*(x for x in given if x.endswith("_key")), *_PATTERNS):
-            if given[name] is not None:
+        for name in given:
+            if given[name] is not None and (name.endswith("_key") or name in _PATTERNS):
                 require_text(name, given[name])
         given["unordered"] = require_flag("unordered", given["unordered"]) or None
         given["keep_embeddings"] = require_flag("keep_embeddings", given["keep_embeddings"]) or None
@@ -132,8 +130,12 @@ class ReadOptions:
 
     def given(self) -> dict[str, object]:
         """Return the options given about the file, without those of every format."""
-        values = {name: getattr(self, name) for name in FLAGS if name not in EVERY_FORMAT}
-        return {name: value for name, value in values.items() if value is not None and value != {}}
+        given = {}
+        for name in FLAGS:
+            value = getattr(self, name)
+            if name not in EVERY_FORMAT and value is not None and value != {}:
+                given[name] = value
+        return given
 
     @property
     def names_arrays(self) -> bool:
@@ -150,7 +152,7 @@ class ReadOptions:
         names = list(names)
         for name in self.given():
             if name not in names:
-                accepted = ", ".join(say(n) for n in names)
+                accepted = ", ".join(map(say, names))
                 raise DataError(
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )
@@ -253,12 +255,8 @@ FLAGS = {
 EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
 
 #: The options of files with named arrays.
-ARRAYS = tuple(
-    name
-    for name in FLAGS
-    if name
-    not in (*EVERY_FORMAT, "mask", "trials", "impostor", *_PATTERNS, "as_", "missing_chunks")
-)
+_NOT_OF_ARRAYS = ("mask", "trials", "impostor", *_PATTERNS, "as_", "missing_chunks", *EVERY_FORMAT)
+ARRAYS = tuple(name for name in FLAGS if name not in _NOT_OF_ARRAYS)
 
 #: The options of stores whose arrays are in chunks.
 CHUNKED = (*ARRAYS, "missing_chunks")
@@ -420,9 +418,9 @@ def is_square(scores: Scores) -> bool:
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
-    return set(rows) == set(columns) and all(
-        _equal_columns(rows[name], columns[name]) for name in rows
-    )
+    if rows.keys() != columns.keys():
+        return False
+    return all(_equal_columns(column, columns[name]) for name, column in rows.items())
 
 
 def _equal_columns(a: np.ndarray, b: np.ndarray) -> bool:

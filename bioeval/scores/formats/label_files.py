@@ -91,12 +91,21 @@ class Labels:
         raise DataError(f"{self.path}: {len(self.label)} labels for {count} {what}.{hint}")
 
 
-def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
+def given_sides(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
+    """Return the labels and metadata of the sides that have some, as arguments of Scores."""
+    arguments: dict[str, Any] = {}
+    for name, side in (("probe", probe), ("gallery", gallery)):
+        if side is not None:
+            arguments |= {f"{name}_labels": side.label, f"{name}_meta": side.meta}
+    return arguments
+
+
+def read_table(path: str | Path) -> TextTable:
     """Read a CSV file in UTF-8, with a header.
 
     Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
-    With `headerless`, a single column has a header only where its first cell is one of
-    `LABEL_COLUMNS`, and otherwise gets this name.
+    A single column has a header only where its first cell is one of `LABEL_COLUMNS`, and otherwise
+    an empty name.
     """
     path = existing_file(path, "the CSV file")
     kind = content(path)
@@ -113,7 +122,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     line = 1
     try:
         for row in reader:
-            cells = [from_cell(cell.strip()) for cell in row]
+            cells = [*map(from_cell, map(str.strip, row))]
             here, line = line, reader.line_num + 1
             if not any(cells):
                 blank = blank or here
@@ -121,7 +130,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
             if blank:
                 raise DataError(f"{path}: line {blank}: is blank")
             if not columns:
-                names = _header(path, here, cells, headerless)
+                names = _header(path, here, cells)
                 columns = {name: [] for name in names}
                 if names is cells:
                     continue
@@ -147,17 +156,17 @@ def _mark(line: str) -> str | None:
     return None
 
 
-def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:
+def _header(path: Path, line: int, cells: list[str]) -> list[str]:
     """Return the names of the columns, from the first line unless that is data already."""
     if len(cells) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {line}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} "
             "(a matrix of scores is read from .npy or .npz)"
         )
-    if headerless is not None and len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
-        return [headerless]
+    if len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
+        return [""]
     for number, name in enumerate(cells, 1):
-        if not name and (number > 1 or len(cells) == 1):  # the first may be the index of pandas
+        if not name and number > 1:  # the first may be the index of pandas
             raise DataError(f"{path}: line {line}: column {number} has no name in the header")
         if name in cells[: number - 1]:
             raise DataError(f"{path}: line {line}: two columns are called {name!r}")
@@ -217,14 +226,14 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header. `meta`
     renames columns: ``{"camera": "cam_id"}`` gives the column ``cam_id`` as ``camera``.
     """
-    table = read_table(path, headerless="")
+    table = read_table(path)
     has_header = "" not in table.columns
-    key = table.find(*LABEL_COLUMNS) if has_header else ""
+    key = table.find("", *LABEL_COLUMNS)
     if key is None:
-        names = ", ".join(repr(name) for name in LABEL_COLUMNS)
         raise DataError(
             f"{table.path}: no column of labels; its columns are "
-            f"{', '.join(map(repr, table.columns))}, expected one called {names}"
+            f"{', '.join(map(repr, table.columns))}, expected one called "
+            f"{', '.join(map(repr, LABEL_COLUMNS))}"
         )
     columns = table.arrays()
     label = columns.pop(key)
@@ -255,12 +264,13 @@ def write_labels(
     """
     named = named or target
     columns = {"label": label, **meta}
+    cells = []
     for name, values in columns.items():
         check_cells(values, name, named)
+        cells.append(as_cells(np.asarray(values).tolist()))
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(as_cell, columns))
-        cells = [as_cells(np.asarray(values).tolist()) for values in columns.values()]
         writer.writerows(zip(*cells, strict=True))
 
 
@@ -369,8 +379,8 @@ def read_names(path: str | Path, names_of: str) -> Labels:
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names in a CSV file, and its further columns."""
-    table = read_table(path, headerless="")
-    key = "" if "" in table.columns else table.find(*NAME_COLUMNS)
+    table = read_table(path)
+    key = table.find("", *NAME_COLUMNS)
     if key is None:
         columns = list(table.columns)
         if len(columns) == 1:  # a list without a header
@@ -391,6 +401,7 @@ def _renamed(
     nothing: str = "nothing but labels",
 ) -> Labels:
     """Return labels whose metadata columns are renamed by `meta`."""
+    new_names: dict[str, str] = {}
     for name, column in (meta or {}).items():
         if column not in labels.meta:
             raise DataError(
@@ -398,8 +409,8 @@ def _renamed(
                 f"{', '.join(map(repr, labels.meta)) or nothing}."
                 f"{nearest_name(column, labels.meta)}"
             )
-    renamed = {column: name for name, column in (meta or {}).items()}
-    columns = {renamed.get(name, name): values for name, values in labels.meta.items()}
+        new_names[column] = name
+    columns = {new_names.get(name, name): values for name, values in labels.meta.items()}
     return replace(labels, meta=columns)
 
 
@@ -481,10 +492,13 @@ def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
 
 def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
     """Return whole numbers as int64, ``c001`` as 1, and everything else as text."""
-    stems = [cell[1:] if re.fullmatch(r"c\d{1,9}", cell, re.ASCII) else cell for cell in cells]
-    if all(re.fullmatch(r"-?\d{1,18}", stem, re.ASCII) for stem in stems):
-        return np.array([int(stem) for stem in stems], dtype=np.int64)
-    return text_array(cells, str(path))
+    numbers = []
+    for cell in cells:
+        number = re.fullmatch(r"c(\d{1,9})|(-?\d{1,18})", cell, re.ASCII)
+        if number is None:
+            return text_array(cells, str(path))
+        numbers.append(int(number[1] or number[2]))
+    return np.array(numbers, dtype=np.int64)
 
 
 def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
@@ -529,6 +543,6 @@ def _as_utf8(raw: bytes, path: Path) -> bytes:
         encoding = head[1].decode("ascii").lower()
     require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
     try:
-        return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding).encode("utf-8")
+        return raw.decode(encoding).removeprefix("\ufeff").encode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not {encoding} text ({error.reason})") from None

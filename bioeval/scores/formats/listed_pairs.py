@@ -96,7 +96,7 @@ def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides
     if one_set:
         values, other = united(a.values, b.values)
     else:
-        values = [*a.values, *(f"{name} (b)" for name in b.values)]
+        values = [*a.values, *map("{} (b)".format, b.values)]
         other = np.arange(len(a.values), len(values))
     codes = GrowingColumn(np.int32)
     for low in range(0, len(b.codes), PIECE):
@@ -417,10 +417,8 @@ def _templates(pairs: _PairRows) -> CodedSides | None:
         listed = pairs.subjects
     names = templates_of(pairs.table, layout, listed)
     if names is None:
-        columns = []
-        if layout.names_templates:
-            columns = [pairs.table.text[i] for i in layout.templates or ()]
-        if any(column.given_up for column in columns):
+        sides = layout.templates or ()
+        if layout.names_templates and any(pairs.table.text[i].given_up for i in sides):
             pairs.notes.append(
                 f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
                 "comparisons of a template with itself were not looked for"
@@ -647,10 +645,10 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
         who = None
         if pairs.subjects is not None:
             who = _owners(table, column, pairs.subjects[i])
-        names = None
+        names = column.values
         if layout.claims and not i:
-            names = [f"claim {name}" for name in column.values]
-        sides.append(Side(pairs.kept(column.codes), names or column.values, who))
+            names = [*map("claim {}".format, names)]
+        sides.append(Side(pairs.kept(column.codes), names, who))
     if layout.probe:
         sides.reverse()
     probe, gallery = sides
@@ -672,6 +670,4 @@ def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndar
             f"{subjects.values[subjects.codes[row]]!r}, and on line {table.line(first)} of "
             f"{subjects.values[whose[code]]!r}; a matrix needs a different name for each template"
         )
-    who = np.empty(len(column.values), dtype=object)
-    who[:] = [subjects.values[code] for code in whose]
-    return who
+    return np.array(subjects.values, dtype=object)[whose]

@@ -143,6 +143,7 @@ def _byte_order(head: bytes) -> str:
 
 
 def _scan(path: Path) -> Iterator[Variable]:
+    """Yield what each element of a file says of its array; the values stay compressed."""
     length = path.stat().st_size
     with open(path, "rb") as file:
         order = _byte_order(file.read(_HEAD_BYTES))
@@ -186,6 +187,7 @@ def _element(data: bytes, at: int, order: str) -> tuple[int, bytes, int]:
 
 
 def _describe(part: bytes, order: str, start: int, size: int, compressed: bool) -> Variable:
+    """Return what the first bytes of an array say of it."""
     kind, flags, at = _element(part, 0, order)
     if kind != 6 or len(flags) != 8:
         raise _DamagedError("an array without its flags")
@@ -220,6 +222,7 @@ def _name(raw: bytes) -> str:
 
 
 def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
+    """Return the values of an array in its own type, which may be stored as a smaller one."""
     _, _, at = _element(body, 0, order)  # flags
     _, _, at = _element(body, at, order)  # shape
     _, _, at = _element(body, at, order)  # name
@@ -247,6 +250,7 @@ def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
 
 
 def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.ndarray:
+    """Return the rows of an array of characters, which is stored column by column."""
     if stored not in _TEXT:
         raise _DamagedError(f"characters stored as type {stored}")
     encoding = _TEXT[stored]
@@ -261,11 +265,9 @@ def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.
         raise _DamagedError(f"{rows} rows without characters")
     if len(text) != rows * width:
         raise _DamagedError(f"{len(text)} characters; its shape {variable.shape} needs others")
-    if width:
-        lines = ("".join(text[row::rows]) for row in range(rows))
-    else:
-        lines = ("" for _ in range(rows))
-    return np.array([line.rstrip(" \x00") for line in lines], dtype=str)
+    if not width:
+        return np.full(rows, "")
+    return np.array([text[row::rows].rstrip(" \x00") for row in range(rows)], dtype=str)
 
 
 # Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
@@ -279,6 +281,7 @@ class MatArchive(Arrays):
     """A MATLAB file whose arrays are described at once, and read one by one."""
 
     def __init__(self, path: Path, fill: bool = False):
+        """Read the headers, by the version that the first bytes show."""
         self.path = path
         self.headers: dict[str, Header] = {}
         self._transposed: set[str] = set()
@@ -288,9 +291,9 @@ class MatArchive(Arrays):
         self._file: _Mat5 | Mat73 = Mat73(path, fill=fill) if is_hdf5 else _Mat5(path)
         self.elsewhere = getattr(self._file, "elsewhere", frozenset())
         for name, header in self._file.headers.items():
-            # A list is an array whose other dimension is 1.
-            of_list = len(header.shape) == 2 and 1 in header.shape
-            shape = (math.prod(header.shape),) if of_list else header.shape
+            shape = header.shape
+            if len(shape) == 2 and 1 in shape:  # a list
+                shape = (math.prod(shape),)
             self.headers[name] = Header(shape, header.dtype)
         if not self.headers:
             raise DataError(
@@ -393,6 +396,7 @@ class Mat73:
                 self._look_into(file, place, seen)
 
     def _look(self, file: Any, name: str) -> None:
+        """Look at what a name leads to; values that are not read are refused with the reason."""
         import h5py
 
         if not _within(file, name):
@@ -422,18 +426,14 @@ class Mat73:
                     f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
                     f"{stored:,}"
                 )
+            shape, dtype = item.shape, item.dtype
             if kind:
-                shape = item.shape[::-1]
-            else:
-                shape = item.shape
+                shape = shape[::-1]
             if kind == "logical":
                 dtype = np.dtype(bool)
-            else:
-                dtype = item.dtype
+            self.headers[name] = Header(shape, dtype)
             if kind == "char":
                 self.headers[name] = _text(shape)
-            else:
-                self.headers[name] = Header(shape, dtype)
 
     def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
         self._refused[name] = why
@@ -458,9 +458,10 @@ class Mat73:
         if kind:
             array = array.T
         if kind == "char":  # UTF-16 code units
-            codes = np.ascontiguousarray(array, dtype="<u2")
-            rows = (row.tobytes().decode("utf-16-le", "replace") for row in codes)
-            return np.array([row.rstrip(" \x00") for row in rows], dtype=str)
+            lines = []
+            for codes in np.ascontiguousarray(array, dtype="<u2"):
+                lines.append(codes.tobytes().decode("utf-16-le", "replace").rstrip(" \x00"))
+            return np.array(lines, dtype=str)
         if kind == "logical":
             return array.astype(bool)
         return array
@@ -520,6 +521,7 @@ def _recognise(file: Found) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read the arrays of a file, each transposed to have a template a row."""
     archive = MatArchive(path, options.missing_chunks == "fill")
     options = reid_layout(archive, replace(options, missing_chunks=None))
     wide = [options.embeddings_key or "embeddings"]
@@ -542,22 +544,26 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
     Programs disagree on which dimension is the templates'. Where the number of labels fits both
     dimensions (as many features as templates), the other side's matrix decides.
     """
-    keys = (options.probe_labels_key or "", options.gallery_labels_key or "")
-    labels = [archive.headers[key].shape for key in keys if key in archive]
-    if [len(shape) for shape in labels] != [1, 1]:
+    labels = _shapes(archive, options.probe_labels_key, options.gallery_labels_key)
+    if [*map(len, labels)] != [1, 1]:
         return
-    counts = [shape[0] for shape in labels]
-    features = (options.embeddings_key or "", options.gallery_embeddings_key or "")
-    if all(key in archive for key in features):
-        shapes = [archive.headers[key].shape for key in features]
-        as_is = all(s[:1] == (n,) for s, n in zip(shapes, counts, strict=True))
-        turned = all(len(s) == 2 and s[1] == n for s, n in zip(shapes, counts, strict=True))
+    (probes,), (gallery,) = labels
+    keys = (options.embeddings_key, options.gallery_embeddings_key)
+    features = _shapes(archive, *keys)
+    if [*map(len, features)] == [2, 2]:
+        as_is = [shape[0] for shape in features] == [probes, gallery]
+        turned = [shape[1] for shape in features] == [probes, gallery]
         if turned and not as_is:
-            for key in features:
+            for key in filter(None, keys):
                 archive.transpose(key)
-    key = options.scores_key or ""
-    if key in archive and archive.headers[key].shape == (counts[1], counts[0]) != tuple(counts):
-        archive.transpose(key)
+    for shape in _shapes(archive, options.scores_key):
+        if shape == (gallery, probes) != (probes, gallery):
+            archive.transpose(options.scores_key or "")
+
+
+def _shapes(archive: MatArchive, *keys: str | None) -> list[tuple[int, ...]]:
+    """Return the shapes of the arrays that are named and there."""
+    return [archive.headers[key].shape for key in keys if key in archive.headers]
 
 
 class _MatWriter:
@@ -581,19 +587,18 @@ class _MatWriter:
             self._check_text(key, array)
         if array.dtype == np.float16:
             array = array.astype(np.float32)
-        column = array.ndim == 1 and array.dtype.kind != "U"
-        if column:
-            self.arrays[key] = array[:, None]
-        else:
-            self.arrays[key] = array
+        if array.ndim == 1 and array.dtype.kind != "U":
+            array = array[:, None]
+        self.arrays[key] = array
 
     def _check_text(self, key: str, array: np.ndarray) -> None:
+        """Raise where rows of characters would not be read back as the same text."""
         if array.ndim > 1:
             raise DataError(
                 f"{self._path}: {key!r} is text in {array.ndim} dimensions; MATLAB does not "
                 "have it; save it as .h5"
             )
-        if any(word != word.rstrip(" \0") for word in array.reshape(-1).tolist()):
+        if (array != np.char.rstrip(array, " \0")).any():
             raise DataError(
                 f"{self._path}: {key!r} has text with a blank at its end; MATLAB's rows of "
                 "characters would lose it"

@@ -26,7 +26,7 @@ rankers in Python take.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -125,15 +125,14 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     What the caller names stays; a file in bioeval's own layout is left as it is.
     """
     given = options.given()
-    chosen = [k for k in ("scores_key", "embeddings_key", "indices_key", "pairs_key") if k in given]
+    chosen = given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
     keys: dict[str, Any] = {}
     if not chosen:
         named = {name for name in given if name.endswith("_key")}
-        if named - _SIDES or any(name in file for name in _OWN):
+        if named - _SIDES or not file.headers.keys().isdisjoint(_OWN):
             return options
         features = _first_pair(file, REID_FEATURES)
-        there = (x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2)
-        distances = next(there, None)
+        distances = _matrix_of_distances(file)
         if features and distances:
             raise DataError(
                 f"{file.path}: holds both {distances} and {features[0]}; choose by "
@@ -141,14 +140,22 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
                 f"{say('gallery_embeddings_key', features[1])}"
             )
         if features:
-            keys = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
+            keys = {"embeddings_key": features[0], "gallery_embeddings_key": features[1]}
         elif distances:
             keys = {"scores_key": distances}
         else:
             return options
-    elif any(name in file for name in _OWN_LABELS) or not _fits(file, chosen, options):
+    elif len(chosen) > 1 or not _fits(file, options):
         return options
     return _with_sides(file, options, given, keys)
+
+
+def _matrix_of_distances(file: Arrays) -> str:
+    """Return the name of a matrix of distances, empty without one."""
+    for name in DISTANCES:
+        if name in file and len(file.headers[name].shape) == 2:
+            return name
+    return ""
 
 
 def _with_sides(
@@ -172,26 +179,27 @@ def _with_sides(
     meta = dict(options.meta)
     if "camera" not in meta:
         for i, side in enumerate(("probe", "gallery")):
-            cameras = [names[i] for names in REID_CAMERAS if names[i] in file]
-            if cameras:
-                meta.setdefault(f"{side}_camera", cameras[0])
+            for names in REID_CAMERAS:
+                if names[i] in file:
+                    meta.setdefault(f"{side}_camera", names[i])
     return replace(options, meta=meta, **keys)
 
 
-def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
+def _fits(file: Arrays, options: ReadOptions) -> bool:
     """Whether the arrays named have as many rows, or columns, as there are labels."""
     labels = _first_pair(file, REID_LABELS)
     matrix = options.scores_key
-    one, other = options.embeddings_key, options.gallery_embeddings_key
-    if labels is None or len(chosen) > 1:
+    of_probes, of_gallery = options.embeddings_key, options.gallery_embeddings_key
+    if labels is None or not file.headers.keys().isdisjoint(_OWN_LABELS):
         return False
-    counts = tuple(prod(file.headers[name].shape) for name in labels)
+    probes = prod(file.headers[labels[0]].shape)
+    gallery = prod(file.headers[labels[1]].shape)
     if matrix is not None and matrix in file:
-        return file.headers[matrix].shape == counts
-    if one is None or other is None or one not in file or other not in file:
+        return file.headers[matrix].shape == (probes, gallery)
+    if of_probes not in file.headers or of_gallery not in file.headers:
         return False
     # In a .mat file either dimension may be that of the templates.
-    return counts[0] in file.headers[one].shape and counts[1] in file.headers[other].shape
+    return probes in file.headers[of_probes].shape and gallery in file.headers[of_gallery].shape
 
 
 def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
@@ -248,7 +256,7 @@ class NamedArrays:
                 return name
         return None
 
-    def refuse(self, what: str, *names: str) -> None:
+    def refuse(self, what: str, names: Iterable[str]) -> None:
         """Raise if one of these options is given; they have no meaning for `what`."""
         given = self.options.given()
         for name in names:
@@ -260,12 +268,10 @@ class NamedArrays:
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
-        names = [side]
+        names = [side, f"{side}_key"]
         if side != "gallery_labels":
-            names.append("labels")
-        given = []
-        for name in names:
-            given += [option for option in (name, f"{name}_key") if getattr(options, option)]
+            names += ["labels", "labels_key"]
+        given = [name for name in names if getattr(options, name)]
         if len(given) > 1:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
         if given and not given[0].endswith("_key"):
@@ -301,10 +307,11 @@ class NamedArrays:
 
         With `plain`, arrays without a prefix are the probes' metadata as well.
         """
-        both: tuple[dict, dict] = (
-            {} if sides.probe is None else dict(sides.probe.meta),
-            {} if sides.gallery is None else dict(sides.gallery.meta),
-        )
+        both: tuple[dict, dict] = ({}, {})
+        if sides.probe is not None:
+            both[0].update(sides.probe.meta)
+        if sides.gallery is not None:
+            both[1].update(sides.gallery.meta)
         foreign = self.options.names_arrays
         columns = {}
         for key, header in self.file.headers.items():
@@ -316,8 +323,8 @@ class NamedArrays:
                 f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
                 f"{MOST_COLUMNS:,}"
             )
-        for key in self.file.elsewhere if not foreign else ():
-            if key.startswith(_PREFIXES):
+        for key in self.file.elsewhere:
+            if key.startswith(_PREFIXES) and not foreign:
                 self.file.read(key)  # raises, with the reason
         for key, header in columns.items():
             side = None
@@ -357,8 +364,8 @@ class NamedArrays:
                 side = 0
             places = [(side, name.removeprefix(_PREFIXES[side]), key)]
         else:
-            places = [(side, name, f"{prefix}{key}") for side, prefix in enumerate(_PREFIXES)]
-            if not any(k in self.file for *_, k in places):
+            places = [(0, name, f"probe_{key}"), (1, name, f"gallery_{key}")]
+            if f"probe_{key}" not in self.file and f"gallery_{key}" not in self.file:
                 self.file.require("meta", key)
                 raise DataError(
                     f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
@@ -372,8 +379,8 @@ class NamedArrays:
                     f"{self.file.path}: {where!r}, for {name!r}, has shape "
                     f"{self.file.headers[where].shape}; expected ({sides.count(side)},)"
                 )
-            for other in [k for k in both[side] if where in (k, f"{_PREFIXES[side]}{k}")]:
-                del both[side][other]
+            both[side].pop(where, None)
+            both[side].pop(where.removeprefix(_PREFIXES[side]), None)
             both[side][column] = self.file.read(where)
 
     def names_of_subjects(self, labels: np.ndarray) -> list[str]:
@@ -385,7 +392,7 @@ class NamedArrays:
             known = header.shape[0]
         if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
             return self.file.read(NAMES)[labels].tolist()
-        return [str(label) for label in labels.tolist()]
+        return [*map(str, labels.tolist())]
 
     def ids(self, key: str, count: int) -> np.ndarray:
         """Read template identities, one for each of `count` templates."""
@@ -456,12 +463,14 @@ def nothing_found(file: Arrays) -> str:
             f"{file.path}: is a saved tally, as it seems; expected scores or embeddings. "
             "bioeval merge, or bioeval.Tally.load, reads tallies"
         )
-    wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
     hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
-    wide = [k for k in wide if k not in ("pairs", "mask")]
-    likely = [k for k in wide if "/" not in k] or wide
-    if likely:
-        key = likely[0]
+    wide = []
+    for key, header in shapes.items():
+        if len(header.shape) == 2 and header.dtype.kind in "iuf" and key not in ("pairs", "mask"):
+            wide.append(key)
+    wide.sort(key=lambda key: "/" in key)  # the others in folders last
+    if wide:
+        key = wide[0]
         m, n = shapes[key].shape
         near = [k for k in shapes if "/" not in k or "/" in key]
         per_row = [k for k in near if shapes[k].shape == (m,)]
@@ -498,15 +507,13 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
 
     Without `n`, the columns are those of the rows.
     """
-
-    def of(count: int) -> list[str]:
-        return [
-            key
-            for key, header in file.headers.items()
-            if header.shape == (count,) and header.dtype.kind in "iuSU"
-        ]
-
-    rows, columns = of(m), of(m if n is None else n)
+    rows, columns = [], []
+    for key, header in file.headers.items():
+        if header.dtype.kind in "iuSU":
+            if header.shape == (m,):
+                rows.append(key)
+            if header.shape == (m if n is None else n,):
+                columns.append(key)
     if "probe" in rows and "gallery" in columns:
         # They are coordinates of named dimensions.
         hint = f"say {say('probe_labels_key', 'probe')} and {say('gallery_labels_key', 'gallery')}"

@@ -36,7 +36,7 @@ from bioeval.scores.formats.files import (
     replacing_all,
 )
 from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
-from bioeval.scores.formats.label_files import Labels, read_side, write_labels
+from bioeval.scores.formats.label_files import Labels, given_sides, read_side, write_labels
 from bioeval.scores.formats.trials import (
     MediaList,
     in_order,
@@ -71,41 +71,37 @@ def matrix_labels(
     """Find the labels of both sides, as given or beside the matrix."""
     square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
     if square and (probe or gallery):
-        raise DataError(
-            f"{say('labels')} labels both sides, so it goes without "
-            f"{say('probe_labels' if probe else 'gallery_labels')}"
-        )
+        side = "probe_labels" if probe else "gallery_labels"
+        raise DataError(f"{say('labels')} labels both sides, so it goes without {say(side)}")
     if bool(probe) != bool(gallery):
-        missing = "probe_labels"
-        if probe:
-            missing = "gallery_labels"
+        missing = "gallery_labels" if probe else "probe_labels"
         raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
     if not (square or probe):
         both = sibling(path, "labels.csv")
-        one = sibling(path, "probe.csv")
-        other = sibling(path, "gallery.csv")
-        present = [x for x in (both, one, other) if x.exists()]
+        sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
+        present = [*filter(Path.exists, (both, *sides))]
         if said:
             present = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
         if both in present and len(present) > 1:
+            names = " and ".join(place.name for place in present)
             raise DataError(
-                f"{path}: there are {' and '.join(x.name for x in present)}; choose by "
+                f"{path}: there are {names}; choose by "
                 f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
             )
         if present == [both]:
             square = both
-        elif present == [one, other]:
-            probe, gallery = one, other
+        elif present == sides:
+            probe, gallery = sides
         elif said and not present:
             return None, None
         else:
-            only = ""
+            expected = f"{both.name} beside it, or {sides[0].name} and {sides[1].name}"
             if present:
-                only = f" (only {present[0].name} is there)"
+                expected += f" (only {present[0].name} is there)"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {one.name} and {other.name}{only}, or CSV files given "
-                f"by {say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
+                f"{expected}, or CSV files given by {say('labels')} or {say('probe_labels')} and "
+                f"{say('gallery_labels')}"
             )
     if square:
         if m != n:
@@ -247,18 +243,21 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
     """Raise unless there is a row for each image or, with no average, for each template."""
     images, templates = len(listed.columns["template"]), len(listed.templates)
-    if count == (images if names else templates):
-        return
     advice = ""
-    if names and count == templates:
-        advice = f"; its rows are templates, so leave out {say('average')}"
-    elif not names and count == images:
-        every = ",".join(name for name in ("template", "media") if name in listed.columns)
-        advice = f"; its rows are images, so say {say('average', every)}"
-    raise DataError(
-        f"{path}: has {count:,} rows, and {listed.path} names {images:,} images of {templates:,} "
-        f"templates; expected a row for each {'image' if names else 'template'}{advice}"
-    )
+    if names:
+        row, expected = "image", images
+        if count == templates:
+            advice = f"; its rows are templates, so leave out {say('average')}"
+    else:
+        row, expected = "template", templates
+        if count == images:
+            every = ",".join(name for name in ("template", "media") if name in listed.columns)
+            advice = f"; its rows are images, so say {say('average', every)}"
+    if count != expected:
+        raise DataError(
+            f"{path}: has {count:,} rows, and {listed.path} names {images:,} images of "
+            f"{templates:,} templates; expected a row for each {row}{advice}"
+        )
 
 
 def _refuse_itself(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> None:
@@ -278,6 +277,7 @@ _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read what the options say that the array holds."""
     values = open_array(path)
     if options.impostor is not None:
         return _read_two(path, values, options)
@@ -365,27 +365,23 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
 
 
 def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
+    """Read a matrix with the files beside it: labels, mask and settings."""
     options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
     m, n = _checked(path, values).shape
     with guarded(sibling(path, "json")):
         said = read_settings(path)
     probe, gallery = matrix_labels(path, options, said, m, n)
-    mask = sibling(path, "mask.npy")
-    if said:
-        masked = "mask" in said.get("files", [])
-    else:
-        masked = mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
         if word in said:
             require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
     kind, notes = options.kind_of(said.get("kind", ""), f"{sibling(path, 'json')}: kind")
+    place, mask = sibling(path, "mask.npy"), None
+    if "mask" in said.get("files", ()) or not said and place.exists():
+        mask = _checked(place, open_array(existing_file(place)))
     scores = Scores(
         values,
-        probe.label if probe else None,
-        gallery.label if gallery else None,
-        mask=_checked(mask, open_array(existing_file(mask))) if masked else None,
-        probe_meta=probe.meta if probe else None,
-        gallery_meta=gallery.meta if gallery else None,
+        **given_sides(probe, gallery),
+        mask=mask,
         kind=kind,
         nan=options.nan or said.get("nan", "raise"),
         name=path.stem,
@@ -399,22 +395,22 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
 
 def _checked(path: Path, values: Any) -> Any:
     """Return the array of a file; raise unless it is a matrix."""
-    if values.ndim != 2:
+    if values.ndim == 2:
+        return values
+    hint = ""
+    if values.ndim == 1:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
             "and genuine, or a CSV file with the columns score and genuine"
         )
-        raise DataError(
-            f"{path}: has shape {values.shape}; expected a matrix (probes, gallery)"
-            + (hint if values.ndim == 1 else "")
-        )
-    return values
+    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
 
 
 # ---------------------------------------------------------------- embeddings
 
 
 def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
+    """Read embeddings of all templates, or of the probes where the gallery's are given."""
     other = options.gallery_embeddings
     options.allow("embeddings without names", _ALL_EMBEDDINGS if other is None else _TWO_SIDES)
     how: dict[str, Any] = {
@@ -465,18 +461,24 @@ def _write(scores: Scores, path: Path) -> None:
             "express that; save it as .npz"
         )
     m, n = scores.shape
-    sides = {"labels" if square else "probe": (scores.probe_labels, scores.probe_meta)}
-    if not square:
-        sides["gallery"] = scores.gallery_labels, scores.gallery_meta
-    if not scores._labelled:
-        sides = {}
+    probes, gallery = (scores.probe_labels, scores.probe_meta), scores.gallery_labels
+    sides = {}
+    if scores._labelled and square:
+        sides = {"labels": probes}
+    elif scores._labelled:
+        sides = {"probe": probes, "gallery": (gallery, scores.gallery_meta)}
     about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
-    about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
+    about["files"] = [*sides]
+    endings = ["json", *map("{}.csv".format, sides)]
+    if scores.mask is not None:
+        about["files"].append("mask")
+        endings.append("mask.npy")
     if scores.exclude:
         about["exclude"] = list(scores.exclude)
-    about |= {k: list(ids) for k, v in IDS_OF_NO_PERSON.items() if (ids := getattr(scores, v))}
-    beside = [f"{name}.npy" if name == "mask" else f"{name}.csv" for name in about["files"]]
-    places = [path, *(sibling(path, ending) for ending in ("json", *beside))]
+    for name, attribute in IDS_OF_NO_PERSON.items():
+        if ids := getattr(scores, attribute):
+            about[name] = list(ids)
+    places = [path, *(sibling(path, ending) for ending in endings)]
     with replacing_all(*places) as (part, described, *parts):
         for target, place, (label, meta) in zip(parts, places[2:], sides.values(), strict=False):
             write_labels(target, label, meta, named=place)
@@ -489,12 +491,12 @@ def _write(scores: Scores, path: Path) -> None:
 
 
 def _losses(scores: Scores) -> list[str]:
+    """Return the loss of labels and metadata that are no text."""
+    columns = []
     if are_pairs(scores):
-        columns = []
         if scores.pair_subjects is not None:
             columns = [scores.pair_subjects]
     else:
-        columns = []
         if scores._labelled:
             columns = [scores.probe_labels, scores.gallery_labels]
         columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]

@@ -65,7 +65,7 @@ def _read_named(named: NamedArrays) -> Scores:
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
     if options.indices_key is not None or lists:
         return _read_lists(named)
-    named.refuse("anything but a top-K list", "first_index")
+    named.refuse("anything but a top-K list", ["first_index"])
     if options.embeddings_key is not None and options.scores_key is not None:
         raise DataError(
             f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
@@ -96,16 +96,10 @@ def _read_named(named: NamedArrays) -> Scores:
 
 
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
+    """Read a matrix with labels or a mask; of some of its pairs where the options list them."""
     file = named.file
-    named.refuse(
-        "scores",
-        "metric",
-        "gallery_embeddings_key",
-        "gallery_embeddings",
-        "genuine_key",
-        "average",
-        *_of_lists(named),
-    )
+    embedded = ("metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key", "average")
+    named.refuse("scores", embedded + _of_lists(named))
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
@@ -123,9 +117,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
     values, verification = file.mapped(key)
     scores = Scores(
         values,
-        None if probe is None else probe.label,
-        None if gallery is None else gallery.label,
-        mask=None if mask is None else file.read(mask),
+        probe and probe.label,
+        gallery and gallery.label,
+        mask=file.read_if_there(mask),
         probe_meta=probe_meta,
         gallery_meta=None if sides.square else gallery_meta,
         kind=named.kind(key, KINDS),
@@ -148,14 +142,19 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 # ---------------------------------------------------------------- top-K lists
 
 
+# Options that top-K lists refuse.
+_NOT_OF_LISTS = (
+    *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+    *("average", "pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
+    *("keep", "unordered"),
+)
+
+
 def _read_lists(named: NamedArrays) -> TopKScores:
+    """Read lists of the nearest gallery entries of each query."""
+    """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
-    named.refuse(
-        "top-K lists",
-        *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
-        "average",
-        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key", "keep", "unordered"),
-    )
+    named.refuse("top-K lists", _NOT_OF_LISTS)
     key = named.key("indices_key", "indices") or ""
     lists = file.read(key)
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
@@ -175,7 +174,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
-        distances=None if distances is None else file.read(distances),
+        distances=file.read_if_there(distances),
         kind=named.kind(distances or "distances", VALUED),
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
@@ -231,7 +230,8 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
     """Read genuine and impostor scores from two arrays."""
-    named.refuse("genuine and impostor scores", "genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    refused = ("genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    named.refuse("genuine and impostor scores", refused)
     mated = named.file.read(genuine).reshape(-1)
     nonmated = named.file.read(impostor).reshape(-1)
     pairs = Scores.from_pairs(
@@ -247,13 +247,14 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
 
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
+    """Read a list of pairs: classes in an array, or those of a list of pairs in order."""
     file = named.file
     genuine = named.key("genuine_key", "genuine")
     in_order = genuine is None and named.options.pairs is not None
     refused = [*_OF_TEMPLATES]
     if in_order:
         refused.remove("pairs")
-    named.refuse("a list of pairs", *refused)
+    named.refuse("a list of pairs", refused)
     if in_order:
         pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
         pairs._reading = (*pairs._reading, *named.notes)
@@ -269,8 +270,8 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         file.read(genuine),
         kind=named.kind(key, KINDS),
         nan=named.nan,
-        subjects=file.read("subjects") if "subjects" in file else None,
-        folds=file.read("fold") if "fold" in file else None,
+        subjects=file.read_if_there("subjects"),
+        folds=file.read_if_there("fold"),
         name=file.path.stem,
         templates=_templates(file, file.headers[key].shape[0]),
         keep=named.options.keep or (),
@@ -363,7 +364,7 @@ def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
         elif len(names) > 2:
             raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
     elif array.ndim == 2:
-        columns = [array[:, i] for i in ((0, 1) if array.shape[1] == 2 else (0, 1, -1))]
+        columns = [*array.T[:2], *array.T[2:][-1:]]  # of further ones, the last
     else:
         columns = []
     if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
@@ -419,8 +420,10 @@ def _most_distances(options: ReadOptions) -> int:
 
 
 def _read_embeddings(named: NamedArrays) -> Scores:
+    """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
-    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings", *_of_lists(named))
+    refused = ("genuine_key", "gallery_embeddings", *_of_lists(named))
+    named.refuse("embeddings in one file", refused)
     if named.options.kind not in (None, "distance"):
         raise DataError(
             f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
@@ -428,16 +431,15 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         )
     key = named.key("embeddings_key", "embeddings") or ""
     other = named.key("gallery_embeddings_key", "gallery_embeddings")
-    for name in (key, other) if other else (key,):
+    counts = []
+    for name in filter(None, (key, other)):
         shape = file.headers[name].shape
         if len(shape) != 2:
             raise DataError(
                 f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
-    m = file.headers[key].shape[0]
-    n = m
-    if other:
-        n = file.headers[other].shape[0]
+        counts.append(shape[0])
+    m, n = counts[0], counts[-1]
     gallery = None
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
@@ -449,36 +451,36 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     probe_meta, gallery_meta = named.metadata(sides, plain=True)
     metric = named.word("metric", "cosine", METRICS)
     mask = named.key("mask_key", "mask")
-    left = as_embeddings(file.read(key), f"{file.path}: {key}")
-    right = None
+    left = right = as_embeddings(file.read(key), f"{file.path}: {key}")
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
         return Scores.from_embeddings(
             left,
             probe.label,
-            right,
-            None if gallery is None else gallery.label,
+            right if other else None,
+            gallery and gallery.label,
             metric=metric,
             memory_limit=_most_distances(named.options),
             nan=named.nan,
-            mask=None if mask is None else file.read(mask),
+            mask=file.read_if_there(mask),
             probe_meta=probe_meta,
             gallery_meta=gallery_meta if other else None,
             name=file.path.stem,
             exclude=named.exclude,
             average=named.options.average or (),
         )
-    named.refuse("a list of pairs", "mask_key", "average")
+    named.refuse("a list of pairs", ["mask_key", "average"])
     evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
-    who = [probe.label[evaluated.a], (gallery or probe).label[evaluated.b]]
+    a, b = probe.label[evaluated.a], (gallery or probe).label[evaluated.b]
+    same = evaluated.same
+    if same is None:
+        same = a == b
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, left if right is None else right, metric).pairs(
-            evaluated.a, evaluated.b
-        ),
-        who[0] == who[1] if evaluated.same is None else evaluated.same,
+        EmbeddingSource(left, right, metric).pairs(evaluated.a, evaluated.b),
+        same,
         nan=named.nan,
-        subjects=np.column_stack(who),
+        subjects=np.column_stack([a, b]),
         folds=evaluated.fold,
         name=file.path.stem,
     )
@@ -565,7 +567,9 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
-    sides = {"probe": scores.probe_meta} | ({} if square else {"gallery": scores.gallery_meta})
+    sides = {"probe": scores.probe_meta}
+    if not square:
+        sides["gallery"] = scores.gallery_meta
     for side, meta in sides.items():
         for name, column in meta.items():
             if f"{side}_{name}" in RESERVED:
@@ -588,7 +592,7 @@ def _storable(array: Any, what: str, path: Path) -> np.ndarray:
     array = np.asarray(array)
     if not array.dtype.hasobject:
         return array
-    kinds = {type(value) for value in array.reshape(-1).tolist()}
+    kinds = {*map(type, array.reshape(-1).tolist())}
     if len(kinds) == 1:
         plain = np.array(array.tolist())
         fits = not plain.dtype.hasobject and plain.shape == array.shape

@@ -70,6 +70,10 @@ class PairLayout:
         """Whether the templates of both sides have names."""
         return self.templates is not None and len(self.templates) == 2 and not self.claims
 
+    def called(self, columns: Iterable[int | None]) -> dict[int, str]:
+        """Return the names of some columns by their number, without those that it lacks."""
+        return {i: self.names[i] for i in columns if i is not None}
+
     @property
     def numbers_sides(self) -> bool:
         """Whether names such as template_a and template_b show that both sides are one set."""
@@ -106,7 +110,7 @@ def _fractions(shape: Shape, columns: Sequence[int]) -> list[int]:
 
 
 def _numbered_columns(shape: Shape) -> list[str]:
-    return [f"column {i}" for i in range(1, shape.columns + 1)]
+    return [*map("column {}".format, range(1, shape.columns + 1))]
 
 
 def _score_column(shape: Shape, numbers: list[int]) -> int | None:
@@ -125,10 +129,11 @@ def two_readings(shape: Shape, columns: list[int], content: str, so: str) -> Dat
     """Return the error of a list that could be read in two ways."""
     if unnamed := _unnamed_matrix(shape):
         return unnamed
-    *numbers, last = [i + 1 for i in columns]
+    numbers = [str(i + 1) for i in columns]
+    last = numbers.pop()
     hold = f"column {last} holds"
     if numbers:
-        hold = f"columns {', '.join(map(str, numbers))} and {last} each hold"
+        hold = f"columns {', '.join(numbers)} and {last} each hold"
     return DataError(
         f"{shape.path}: {hold} {content}, and {so}; write the names "
         "of the columns in a first line, such as 'genuine template_a template_b score' or "
@@ -157,6 +162,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
             )
 
     def column(key: str | None, names: tuple[str, ...], option: str = "") -> int | None:
+        """Return the column that an option names, or the first of the known names."""
         if key is not None and key in cells:
             return cells.index(key)
         several = [cell for cell in cells if folded(cell) in names]
@@ -173,7 +179,8 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         return None
 
     def sides(names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, int] | None:
-        a, b = column(None, names[0]), column(None, names[1])
+        a = column(None, names[0])
+        b = column(None, names[1])
         if a is None or b is None:
             return None
         return (a, b)
@@ -258,9 +265,8 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     two_numbers = shape.mark == "," and shape.columns == 2 and not words
     if two_numbers and all(map(str.isdigit, shape.column(0) + shape.column(1))):
         raise two_readings(shape, [0, 1], "digits alone", "could be decimals with a comma")
-    others = [i for i in range(shape.columns) if i not in (genuine, score)]
-    species = _species(shape, genuine, others)
-    keys = tuple(i for i in others if i != species)
+    species = _species(shape, genuine, shape.columns_beside(genuine, score))
+    keys = tuple(shape.columns_beside(genuine, score, species))
     if score is None and not keys:
         return None
     names = _numbered_columns(shape)
@@ -294,7 +300,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if shape.columns == len(numbers) == 2:
         return None
     score = _score_column(shape, numbers)
-    keys = tuple(i for i in range(shape.columns) if i != score)
+    keys = tuple(shape.columns_beside(score))
     names = ["a", "b"][: len(keys)]
     names.insert(score or 0, "score")
     return PairLayout(names=names, score=score, templates=keys, probe=0)

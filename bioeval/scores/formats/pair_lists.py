@@ -75,17 +75,24 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 columns[f"subject_{side}"] = _words(scores.pair_subjects[:, i])
-        called, sides = _templates(scores)
+        called = np.empty(0, dtype=object)
+        sides: dict[str, np.ndarray] = {}
+        if (listed := scores._templates) is not None:
+            called = _words(np.array(listed.values, dtype=object))
+            sides = {"template_a": listed.a, "template_b": listed.b}
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES):
             some = slice(low, low + _LINES)
-            known = {name: column[some].tolist() for name, column in columns.items()}
-            yield known | {name: called[codes[some]].tolist() for name, codes in sides.items()}
+            lines = {name: column[some].tolist() for name, column in columns.items()}
+            for name, codes in sides.items():
+                lines[name] = called[codes[some]].tolist()
+            yield lines
         return
-    names = [score, "genuine", *(("subject_a", "subject_b") if scores._labelled else ())]
+    names = [score, "genuine"]
     gallery = None
     if scores._labelled:
+        names += ["subject_a", "subject_b"]
         gallery = _words(scores.gallery_labels)
     block: dict[str, list[Any]] = {name: [] for name in names}
     for row, kept, values, genuine in _attempts(scores):
@@ -100,16 +107,8 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     yield block
 
 
-def _templates(scores: PairScores) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the names of templates as words, and the columns of their places by name."""
-    if scores._templates is None:
-        return np.empty(0, dtype=object), {}
-    sides = {f"template_{side}": getattr(scores._templates, side) for side in "ab"}
-    return _words(np.array(scores._templates.values, dtype=object)), sides
-
-
 def _words(values: np.ndarray) -> np.ndarray:
-    return np.array([str(value) for value in values.tolist()], dtype=object)
+    return np.array([*map(str, values.tolist())], dtype=object)
 
 
 def write_text(scores: Scores, path: Path) -> None:
@@ -156,7 +155,8 @@ def _check(scores: Scores, path: Path) -> None:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
-        check_cells(_templates(scores)[0], "template", path)
+        if scores._templates is not None:
+            check_cells(np.array(scores._templates.values, dtype=object), "template", path)
         if scores.pair_folds is not None:
             check_cells(scores.pair_folds, "fold", path)
     elif scores._labelled:
@@ -215,6 +215,7 @@ def pair_losses(scores: Scores) -> list[str]:
 
 
 def _recognise(file: Found) -> bool:
+    """Whether a text is a list of pairs, or a matrix with names."""
     options = file.options
     if not file.is_text:
         return False
@@ -271,14 +272,13 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     """Read a text as a matrix with names, as two files of scores, or as a list."""
     scores, words = _wide(shape, options)
     if scores:
-        columns = dict(enumerate(shape.cells[0]))
-        named = {i: columns[i] for i in (0, *words)}
-        table = read_columns(shape, True, named, {i: columns[i] for i in scores})
+        named = PairLayout(shape.cells[0])
+        text, numbers = named.called((0, *words)), named.called(scores)
+        table = read_columns(shape, True, text, numbers)
         matrix = np.column_stack([*table.numbers.values()])
         who = table.text[0].objects().astype(str)
-        about = {columns[i]: table.text[i].objects().astype(str) for i in words}
-        names = [columns[i] for i in (0, *scores)]
-        return wide_scores(path, who, names, matrix, options, about)
+        about = {text[i]: table.text[i].objects().astype(str) for i in words}
+        return wide_scores(path, who, [text[0], *numbers.values()], matrix, options, about)
     layout = find_layout(shape, options)
     if layout is None:
         raise unknown_layout(shape)
@@ -293,13 +293,16 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     keys = {*(layout.templates or ())}
     if known or layout.names_templates or layout.subjects and not layout.header:
         sides |= keys
-    others = {i for i in (layout.genuine, layout.fold, layout.species) if i is not None}
-    text = {i: layout.names[i] for i in sides | others}
-    number = {layout.score: layout.names[layout.score]}
-    digits = () if layout.genuine is None else (layout.genuine,)
-    bounded = () if known else keys
-    species = () if layout.species is None else (layout.species,)
-    table = read_columns(shape, layout.header, text, number, digits, bounded, species)
+    others = layout.called((layout.genuine, layout.fold, layout.species))
+    table = read_columns(
+        shape,
+        layout.header,
+        text=layout.called(sides | others.keys()),
+        numbers=layout.called([layout.score]),
+        digits=layout.called([layout.genuine]),
+        bounded=() if known else keys,
+        blanks=layout.called([layout.species]),
+    )
     if layout.subjects and not layout.header:
         _one_reading(shape, table, layout)
     return pairs_of_columns(table, layout, options, how)
@@ -382,6 +385,7 @@ def _two_files(
 
 
 def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:
+    """Return the error of a list without scores, and what the file may be."""
     columns = ", ".join(map(repr, layout.names))
     if not layout.header:
         return DataError(

@@ -9,6 +9,7 @@ import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +36,22 @@ from bioeval.scores.stored import file_version
 #: studies come before the lists of pairs, which recognise nearly every table.
 _NAMES = ("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables")
 _HOMES = (
-    *(f"bioeval.scores.formats.{name}" for name in _NAMES),
-    *(home for study in doors().values() for home in study.formats),
+    *map("bioeval.scores.formats.{}".format, _NAMES),
+    *chain.from_iterable(study.formats for study in doors().values()),
     "bioeval.scores.formats.pair_lists",
 )
-_MODULES = [importlib.import_module(home) for home in _HOMES]
-FORMATS: tuple[Format, ...] = tuple(
-    form for module in _MODULES for form in getattr(module, "FORMATS", None) or (module.FORMAT,)
-)
+
+
+def _formats() -> Iterator[Format]:
+    """Yield the formats of all modules: each has one, ``FORMAT``, or several, ``FORMATS``."""
+    for module in map(importlib.import_module, _HOMES):
+        yield from getattr(module, "FORMATS", None) or (module.FORMAT,)
+
+
+FORMATS: tuple[Format, ...] = tuple(_formats())
 
 #: Every suffix that promises a format, in the order of the registry.
-SUFFIXES = tuple(dict.fromkeys(suffix for form in FORMATS for suffix in form.suffixes))
+SUFFIXES = tuple(dict.fromkeys(chain.from_iterable(form.suffixes for form in FORMATS)))
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
@@ -104,7 +110,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         return form
     listed = listing(SUFFIXES)
     if file.content == "text" and not promised:
-        needs = "; ".join(form.needs for form in FORMATS if form.needs)
+        needs = "; ".join(filter(None, (form.needs for form in FORMATS)))
         advice = matrix_advice(path)
         raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
     actual = None
@@ -121,10 +127,11 @@ def recognise(path: Path, options: ReadOptions) -> Format:
 
 
 def _named_by_first_line(file: Found) -> Format | None:
-    for form in FORMATS if file.is_text else ():
-        with suppress(DataError):  # of a text that is no such list, or is damaged
-            if form.first_line(file):
-                return form
+    if file.is_text:
+        for form in FORMATS:
+            with suppress(DataError):  # of a text that is no such list, or is damaged
+                if form.first_line(file):
+                    return form
     return None
 
 
@@ -136,8 +143,9 @@ def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
 
 
 def _by_word(word: str) -> Format:
-    require_choice("format_", word, [form.word for form in FORMATS])
-    return next(form for form in FORMATS if form.word == word)
+    by_word = {form.word: form for form in FORMATS}
+    require_choice("format_", word, by_word)
+    return by_word[word]
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
@@ -154,8 +162,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "impostor"
     if not Found(path, content(path), ReadOptions()).is_text:
         return "trials"
-    alone = all(shape_of(file).columns == 1 for file in (path, second))
-    if alone:
+    if shape_of(path).columns == shape_of(second).columns == 1:
         return "impostor"
     return "trials"
 

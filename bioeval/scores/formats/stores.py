@@ -72,6 +72,7 @@ class _Store(Arrays):
     """Arrays of an open store, and the words among its attributes."""
 
     def __init__(self, path: Path, words: Any, fill: bool = False):
+        """Take the words among the attributes as arrays."""
         self.path, self.fill = path, fill
         self.headers: dict[str, Header] = {}
         #: The names of the dimensions of arrays, where the store has them.
@@ -128,7 +129,7 @@ class _Store(Arrays):
             if len(names) != 2:
                 continue
             known = [sides.get(name, _SIDES.get(name.casefold())) for name in names]
-            turned = [name in of_labels for name in names] == [False, True]
+            turned = names[0] not in of_labels and names[1] in of_labels
             if known == [1, 0] or key in features and turned:
                 self._transposed.add(key)
                 header = self.headers[key]
@@ -143,6 +144,7 @@ class Hdf5Arrays(_Store):
     """The datasets of an HDF5 file; values in other files, also by links, are refused."""
 
     def __init__(self, path: Path, fill: bool = False):
+        """Read the headers, and the names of dimensions from their scales."""
         import h5py
 
         self._plain = Mat73(path, groups=True, fill=fill)
@@ -157,11 +159,13 @@ class Hdf5Arrays(_Store):
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
             if isinstance(item, h5py.Dataset):
+                scales = []
                 with guarded(path, f"the dimensions of {name!r}"):
-                    scales = [dim[0].name if len(dim) else "" for dim in item.dims]
+                    for dim in item.dims:
+                        scales.append(dim[0].name.rpartition("/")[2] if len(dim) else "")
                     if str(item.attrs.get("NAME", b"")).count(_NO_VALUES):
                         continue
-                self.dimensions[name] = tuple(scale.rpartition("/")[2] for scale in scales)
+                self.dimensions[name] = tuple(scales)
             self.headers[name] = header
 
     def require(self, option: str, key: str) -> None:
@@ -191,6 +195,7 @@ class ZarrArrays(_Store):
     """The arrays of a zarr group."""
 
     def __init__(self, path: Path, group: Any, fill: bool = False):
+        """Read the headers, and the names of dimensions where an array has them."""
         self._group = group
         with guarded(path, expected="a zarr group"), settled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of zarr, about what is no array
@@ -208,7 +213,7 @@ class ZarrArrays(_Store):
         array = read_whole(self._group[key], self._said(key), self.fill)
         if array.dtype.kind not in "TO":
             return array
-        cells = [str(cell) for cell in array.reshape(-1).tolist()]
+        cells = [*map(str, array.reshape(-1).tolist())]
         return text_array(cells, f"{self.path}: {key!r}").reshape(array.shape)
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
@@ -220,6 +225,7 @@ class NetcdfArrays(_Store):
     """The variables of a netCDF 3 file; characters are text."""
 
     def __init__(self, path: Path):
+        """Read all variables: the format has no checksum and no chunks."""
         from scipy.io import netcdf_file
 
         with guarded(path, expected="a netCDF file"), warnings.catch_warnings():
@@ -227,15 +233,14 @@ class NetcdfArrays(_Store):
             raw = io.BytesIO(path.read_bytes())  # which gives no more than it has
             with netcdf_file(raw, "r", mmap=False) as file:
                 super().__init__(path, vars(file)["_attributes"])
-                self._variables = {name: variable.data for name, variable in file.variables.items()}
-                dimensions = {
-                    name: variable.dimensions for name, variable in file.variables.items()
-                }
-            for name, data in self._variables.items():
-                if data.dtype.kind == "S":
-                    self._variables[name] = data = _joined_characters(data)
-                self.headers[name] = Header(data.shape, data.dtype)
-                self.dimensions[name] = tuple(dimensions[name][: data.ndim])
+                self._variables: dict[str, np.ndarray] = {}
+                for name, variable in file.variables.items():
+                    data = variable.data
+                    if data.dtype.kind == "S":
+                        data = _joined_characters(data)
+                    self._variables[name] = data
+                    self.headers[name] = Header(data.shape, data.dtype)
+                    self.dimensions[name] = tuple(variable.dimensions[: data.ndim])
 
     def _read(self, key: str) -> np.ndarray:
         array = self._variables[key]
@@ -244,7 +249,7 @@ class NetcdfArrays(_Store):
 
 def _joined_characters(data: np.ndarray) -> np.ndarray:
     """Return arrays of characters as text; the last dimension is the place in a word."""
-    rows = np.ascontiguousarray(data).reshape(-1, data.shape[-1] if data.ndim else 1)
+    rows = np.ascontiguousarray(data).reshape(-1, (1, *data.shape)[-1])
     words = [row.tobytes().rstrip(b"\0").decode("utf-8") for row in rows]
     return text_array(words, "text").reshape(data.shape[:-1])
 
@@ -253,6 +258,7 @@ class SafetensorsArrays(_Store):
     """The tensors of a safetensors file."""
 
     def __init__(self, path: Path):
+        """Read the headers, and the text from the metadata."""
         numpy = optional("safetensors", path, "a safetensors file")
         with guarded(path, expected="a safetensors file"):
             self._file = numpy.safe_open(str(path), framework="numpy")
@@ -427,6 +433,7 @@ class _Hdf5Writer:
             self._call(data.__setitem__, slice(low, high), read(low, high))
 
     def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """Return a new dataset with checksums, which HDF5 has of chunks and of headers."""
         how: dict[str, Any] = {}
         if not shape:  # in the header of the dataset, which has a checksum
             how["dcpl"] = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
@@ -460,10 +467,8 @@ class _ZarrWriter:
         if key in _WORDS:
             self._group.attrs[key] = str(array)
         else:
-            text = array.dtype.kind == "U"
-            data = self._group.create_array(
-                key, shape=array.shape, dtype=str if text else array.dtype, **self._how
-            )
+            dtype = str if array.dtype.kind == "U" else array.dtype
+            data = self._group.create_array(key, shape=array.shape, dtype=dtype, **self._how)
             data[...] = array
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
@@ -522,6 +527,7 @@ class _SafetensorsWriter:
 
 
 def _write_safetensors(scores: Scores, path: Path) -> None:
+    """Write the tensors; dtypes and errors of the system are told as of the other formats."""
     numpy = optional("safetensors.numpy", path, "a safetensors file")
     out = _SafetensorsWriter()
     write_arrays(scores, out, path)

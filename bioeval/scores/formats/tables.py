@@ -69,6 +69,7 @@ class ArrowTable:
     """
 
     def __init__(self, path: Path):
+        """Open the file as what its first bytes show."""
         what = "a Parquet or Arrow file"
         self._arrow, self._path = optional("pyarrow", path, what), path
         self._parquet = content(path) == "a Parquet file"
@@ -138,6 +139,7 @@ class ArrowTable:
             raise ValueError("a batch claims more bytes than there is memory for") from None
 
     def _column(self, batch: Any, number: int, before: int) -> Any:
+        """Return a column of a batch: floats as an array, others as distinct values."""
         name = self.names[number]
         # Of a Parquet file, a batch has the columns that were read, in their order.
         place = batch.schema.get_field_index(name)
@@ -184,6 +186,7 @@ class ParquetRows:
         self._open()
 
     def _open(self) -> None:
+        """Find the columns of scores, and the rows that are decoded together."""
         from pyarrow import parquet, types
 
         self._file = parquet.ParquetFile(
@@ -191,41 +194,47 @@ class ParquetRows:
         )
         about = self._file.metadata
         self.all_names: list[str] = self._file.schema_arrow.names
-        every = list(self._file.schema_arrow)
-        text = [types.is_string(f.type) or types.is_large_string(f.type) for f in every]
+        text = []
+        for type_ in self._file.schema_arrow.types:
+            text.append(types.is_string(type_) or types.is_large_string(type_))
         #: The places of the columns of scores, and of those of text, metadata of the rows.
         self.places, self.words = wide_columns(self.all_names, text)
-        fields = [every[i] for i in self.places]
-        self.names = [f.name for f in fields]
-        small = all(types.is_float32(f.type) or types.is_float16(f.type) for f in fields)
-        self.dtype = np.dtype(np.float32 if small else np.float64)
-        groups = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
-        self._groups = [i for i, rows in enumerate(groups) if rows]
-        self._ends = np.cumsum((0, *filter(None, groups)))
-        row = max(1, len(fields) * self.dtype.itemsize)
-        self._most, step = _WHOLE // row, max(1, _PIECE // row)
-        sizes: list[int] = []
-        for rows in filter(None, groups):
-            large = rows > self._most
-            if large:
-                sizes += [min(step, rows - at) for at in range(0, rows, step)]
-            else:
-                sizes += [rows]
-        self.shape, self.chunks = (sum(sizes), len(fields)), (tuple(sizes), (len(fields),))
+        self.names: list[str] = []
+        self.dtype: np.dtype = np.dtype(np.float32)
+        for field in map(self._file.schema_arrow.field, self.places):
+            self.names.append(field.name)
+            if not (types.is_float32(field.type) or types.is_float16(field.type)):
+                self.dtype = np.dtype(np.float64)
+        row = max(1, len(self.names) * self.dtype.itemsize)
+        self._most, self._step = _WHOLE // row, max(1, _PIECE // row)
         #: About what is held of the file, however few rows are read.
-        self.held_bytes = _POOL + (_OF_CHUNK * len(groups) + _OF_COLUMN) * len(self.all_names)
-        if max(groups, default=0) > self._most:
+        groups = about.num_row_groups
+        self.held_bytes = _POOL + (_OF_CHUNK * groups + _OF_COLUMN) * len(self.all_names)
+        self._groups: list[int] = []
+        self._ends, sizes, large = [0], [], False
+        for group in range(groups):
+            step = rows = about.row_group(group).num_rows
+            if not rows:
+                continue
+            self._groups.append(group)
+            self._ends.append(self._ends[-1] + rows)
+            if rows > self._most:
+                step, large = self._step, True
+            for low in range(0, rows, step):
+                sizes.append(min(step, rows - low))
+        columns = len(self.names)
+        self.shape, self.chunks = (self._ends[-1], columns), (tuple(sizes), (columns,))
+        if large:
             self.held_bytes += 2 * _DECODED  # as pyarrow decodes them, and as they are written
         self._lock = Lock()
-        self._step = step
         self._decoded: tuple[int, _RowsOfColumns] | None = None
 
     def column(self, place: int) -> np.ndarray:
         """Return a column of text."""
-        read = self._file.reader.read_row_group
-        groups = [read(i, column_indices=[place], use_threads=False) for i in self._groups]
         parts = []
-        for first, group in zip(self._ends.tolist(), groups, strict=False):
+        for number, first in zip(self._groups, self._ends, strict=False):
+            read = self._file.reader.read_row_group
+            group = read(number, column_indices=[place], use_threads=False)
             self._require_values(group.column(0), self.all_names[place], first)
             parts.append(group.column(0).to_numpy())
         if not parts:
@@ -236,7 +245,7 @@ class ParquetRows:
         """Raise :class:`DataError` where a column of scores is something else."""
         from pyarrow import types
 
-        for field in (self._file.schema_arrow.field(i) for i in self.places):
+        for field in map(self._file.schema_arrow.field, self.places):
             if not (types.is_integer(field.type) or types.is_floating(field.type)):
                 raise DataError(
                     f"{self.path}: column {field.name!r} is {field.type}; expected numbers"
@@ -263,7 +272,7 @@ class ParquetRows:
         wanted = range(*columns.indices(len(self.names)))
         out = np.empty((high - low, len(wanted)), dtype=self.dtype)
         for place in range(len(self._groups)):
-            first, stop = int(self._ends[place]), int(self._ends[place + 1])
+            first, stop = self._ends[place : place + 2]
             if first >= high or stop <= low:
                 continue
             part = slice(max(low, first) - first, min(high, stop) - first)
@@ -280,7 +289,7 @@ class ParquetRows:
         """Return a large group, decoded into a temporary file; the last one is kept."""
         if self._decoded is None or self._decoded[0] != place:
             self._decoded = None
-            rows = int(self._ends[place + 1] - self._ends[place])
+            rows = self._ends[place + 1] - self._ends[place]
             decoded = _RowsOfColumns((rows, len(self.names)), self._step, self.dtype)
             for some, columns in self._read_columns(place, range(len(self.names))):
                 decoded.write(some, columns)
@@ -296,7 +305,7 @@ class ParquetRows:
         self, place: int, wanted: range
     ) -> Iterator[tuple[range, Iterator[np.ndarray]]]:
         """Yield the places of columns that are decoded together, and the columns."""
-        first, stop = int(self._ends[place]), int(self._ends[place + 1])
+        first, stop = self._ends[place : place + 2]
         most = max(1, min(_COLUMNS, _DECODED // (8 * (stop - first))))
         for low in range(0, len(wanted), most):
             some = wanted[low : low + most]
@@ -377,6 +386,7 @@ class _RowsOfColumns:
                 ]
 
     def _read_part(self, piece: range, part: range) -> np.ndarray:
+        """Return the columns of a part in the rows of a piece."""
         cells = np.empty((len(piece), len(part)), self.dtype)
         self._at(piece, part.start)
         left = memoryview(cells).cast("B")
@@ -399,26 +409,11 @@ def _read_table(
     path: Path, names: list[str], pieces: Pieces, options: ReadOptions, lines: bool = False
 ) -> Scores:
     """Return the scores of a table that is read in pieces; a row may be a line."""
+    if is_wide(names, options):
+        numbers, words = _wide(names, pieces)
+        if numbers:
+            return _read_wide(path, names, numbers, words, pieces, options)
     shape = Shape(path, ",", [names])
-    numbers, words = _wide(names, pieces) if is_wide(names, options) else ([], [])
-    if numbers:
-        columns = {i: TextColumn() for i in (0, *words)}
-        cells: GrowingColumn | None = None
-        for piece in pieces(range(len(names))):
-            before = len(cells or ()) // len(numbers)
-            values = [_floats(piece[i], names[i], path, before) for i in numbers]
-            for i, column in columns.items():
-                _append(column, piece[i])
-            rows = np.column_stack(values)
-            if cells is None:
-                cells = GrowingColumn(rows.dtype)
-            cells.append(rows.reshape(-1))
-        if cells is None:
-            raise DataError(f"{path}: has no rows")
-        matrix = cells.array().reshape(-1, len(numbers))
-        meta = {names[i]: columns[i].objects().astype(str) for i in words}
-        labels = columns[0].objects()
-        return wide_scores(path, labels, [names[i] for i in (0, *numbers)], matrix, options, meta)
     layout = with_header(shape, options)
     if layout is None or layout.score is None:
         raise unknown_layout(shape)
@@ -426,6 +421,33 @@ def _read_table(
     named = options.as_ or options.trials or options.labels or options.subject_from
     table = _columns(path, layout, pieces, None if named else MOST_NAMES, 1 if lines else None)
     return pairs_of_columns(table, layout, options, how)
+
+
+def _read_wide(
+    path: Path,
+    names: list[str],
+    numbers: list[int],
+    words: list[int],
+    pieces: Pieces,
+    options: ReadOptions,
+) -> Scores:
+    """Return the matrix in the columns `numbers`, with the metadata in `words`."""
+    columns = {i: TextColumn() for i in (0, *words)}
+    cells: GrowingColumn | None = None
+    for piece in pieces(range(len(names))):
+        before = len(cells or ()) // len(numbers)
+        rows = np.column_stack([_floats(piece[i], names[i], path, before) for i in numbers])
+        for i, column in columns.items():
+            _append(column, piece[i])
+        if cells is None:
+            cells = GrowingColumn(rows.dtype)
+        cells.append(rows.reshape(-1))
+    if cells is None:
+        raise DataError(f"{path}: has no rows")
+    matrix = cells.array().reshape(-1, len(numbers))
+    meta = {names[i]: columns[i].objects().astype(str) for i in words}
+    of_scores = [names[i] for i in (0, *numbers)]
+    return wide_scores(path, columns[0].objects(), of_scores, matrix, options, meta)
 
 
 def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
@@ -452,7 +474,7 @@ def _columns(
     score, templates = layout.score or 0, layout.templates or ()
     wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
     text = {}
-    for i in sorted(i for i in wanted if i is not None):
+    for i in sorted(layout.called(wanted)):
         text[i] = TextColumn(most=most if i in templates else None)
     numbers: GrowingColumn | None = None
     for values, *words in pieces([score, *text]):
@@ -515,15 +537,13 @@ def _words(values: Any) -> np.ndarray:
     """Return a column as text, with whole numbers, such as 1 for genuine, without a point."""
     array = np.asarray(values)
     if array.dtype.kind == "O":
-        array = np.array([str(value) for value in array], dtype=object)
-    if array.dtype.kind == "O":
-        return array
+        return np.array([*map(str, array)], dtype=object)
     return array.astype(str).astype(object)
 
 
 def read_table_object(table: Any, options: ReadOptions) -> Scores:
     """Return the scores of a table in memory (pandas, polars or Arrow): pairs, or a matrix."""
-    names = [str(name) for name in getattr(table, "columns", ())]
+    names = [*map(str, getattr(table, "columns", ()))]
     if not is_wide(names, options) and COLUMN_NAMES.isdisjoint(map(folded, names)):
         named = {options.scores_key, options.genuine_key} - {None}
         if not named and (sides := labels_of_table(table)):
@@ -535,15 +555,13 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
             "pandas, polars or Arrow whose columns have names"
         )
     options.allow("a table", TEXT.options)
-    columns = {str(name): np.asarray(column) for name, column in columns.items()}
-    for name, column in columns.items():
+    names, whole = [*map(str, columns)], [*map(np.asarray, columns.values())]
+    for name, column in zip(names, whole, strict=True):
         gap = missing_values(column)
         if gap.any() and name.casefold() not in SCORE_NAMES:
             raise DataError(f"row {int(np.argmax(gap))} of the table: {name} has no value")
-    whole = [*columns.values()]
-    return _read_table(
-        Path("the table"), list(columns), lambda wanted: [[whole[i] for i in wanted]], options
-    )
+    pieces: Pieces = lambda wanted: [[whole[i] for i in wanted]]  # noqa: E731 - all at once
+    return _read_table(Path("the table"), names, pieces, options)
 
 
 def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: ReadOptions) -> Scores:
@@ -551,12 +569,10 @@ def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: Read
     (labels, meta), (others, _) = sides
     read_otherwise = options.subject_from or options.labels or options.as_ == "pairs"
     if options.kind is None or read_otherwise:
-        if others is None:
-            names = ["label", *labels]
-        else:
-            names = ["probe", *others]
-        values, words = np.asarray(table), [str(x) for x in names]
-        return wide_scores(Path("the table"), labels, words, values, options, meta)
+        names = ["label", *map(str, labels)]
+        if others is not None:
+            names = ["probe", *map(str, others)]
+        return wide_scores(Path("the table"), labels, names, np.asarray(table), options, meta)
     options.allow("a matrix as a table", ("kind", "nan", "as_"))
     return Scores(table, kind=options.kind, nan=options.nan or "raise", name="the table")
 
@@ -612,6 +628,7 @@ def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[li
 
 
 def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> dict[str, Any]:
+    """Return the object of a line, which has a value for each of the names."""
     record = parse_json(line, f"{path}: line {number}")
     if not isinstance(record, dict) or not record:
         raise DataError(

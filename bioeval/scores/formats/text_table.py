@@ -66,6 +66,7 @@ class _Watched(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
+        """Read some bytes, and report how much of the file is read."""
         piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
         if end >= 0:
@@ -154,22 +155,34 @@ class Shape:
         """Return the cells of a column in these lines."""
         return [row[i] for row in self.rows]
 
+    def columns_beside(self, *known: int | None) -> list[int]:
+        """Return the places of all columns but some that are known."""
+        return [i for i in range(self.columns) if i not in known]
+
     @property
-    def reading(self) -> tuple[str, ...]:
-        """How comment lines before the first pair are read."""
-        named = f"names of columns on line {self.skipped + 1}, after #"
-        left = f"{counted(self.comments, 'comment lines')} at the start left out"
-        return (*[named] * self.commented, *[left] * bool(self.comments))
+    def reading(self) -> Iterator[str]:
+        """How comment lines before the first pair are read, in phrases."""
+        if self.commented:
+            yield f"names of columns on line {self.skipped + 1}, after #"
+        if self.comments:
+            yield f"{counted(self.comments, 'comment lines')} at the start left out"
 
 
 def _split(lines: list[str], mark: str) -> list[list[str]]:
     """Return the cells of lines; a quoted cell may be cut off at the end of what was read."""
     if mark == " ":
-        return [line.split() for line in lines]
+        return [*map(str.split, lines)]
     rows = []
     for row in csv.reader(lines, delimiter=mark, skipinitialspace=True):
-        rows.append([from_cell(cell.strip()) for cell in row])
+        rows.append([*map(from_cell, map(str.strip, row))])
     return rows
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    """Return the cells of one line, none of a blank one."""
+    for row in _split([line], mark):
+        return row
+    return []
 
 
 def _bare(line: str) -> str:
@@ -178,17 +191,19 @@ def _bare(line: str) -> str:
 
 def _names_columns(line: str, mark: str, below: list[str], names: Collection[str | None]) -> bool:
     """Whether a comment has the names of the columns of the line below it."""
-    cells = (_split([_bare(line)], mark) or [[]])[0]
-    known = any(cell in names or folded(cell) in COLUMN_NAMES for cell in cells)
+    cells = _cells(_bare(line), mark)
+    known = not COLUMN_NAMES.isdisjoint(map(folded, cells)) or not {*cells}.isdisjoint(names)
     return known and len(cells) == len(below) and not any(map(is_number, cells))
 
 
 def _refuse_row(path: Path, number: int, line: str, mark: str, below: list[str]) -> None:
     """Raise where a comment could be a row whose first name begins with ``#``."""
-    cells = (_split([line.strip()], mark) or [[]])[0]
-    alike = len(cells) == len(below) > 1 and cells[0].strip(_COMMENT) and not is_number(below[0])
-    numbers = [i for i, cell in enumerate(below) if is_number(cell)]
-    if alike and numbers and all(is_number(cells[i]) for i in numbers):
+    cells = _cells(line.strip(), mark)
+    if len(cells) != len(below) or len(cells) < 2:
+        return
+    numbers = [cell for cell, other in zip(cells, below, strict=True) if is_number(other)]
+    named = cells[0].strip(_COMMENT) and not is_number(below[0])
+    if named and numbers and all(map(is_number, numbers)):
         raise DataError(
             f"{path}: line {number} begins with # and has {len(cells)} cells like the rows below; "
             "if it is a comment, delete it; if it is a row, write the names of the columns in a "
@@ -213,19 +228,15 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
     kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
     if not kept:
-        what = ""
-        if comments:
-            what = " and comments"
+        what = " and comments" if comments else ""
         raise DataError(f"{path}: holds nothing but blank lines{what}")
     skipped = written[len(comments)]
-    mark = next((mark for mark in ";\t," if mark in kept[0]), " ")
-    if mark == "," and _DECIMAL_COMMA.search(kept[0]):
-        mark = " "  # so that the comma is refused, and not a mark
+    mark = _mark(kept[0])
     rows = _split(kept, mark)
     commented = bool(comments) and _names_columns(texts[comments[-1]], mark, rows[0], names)
     if commented:
         skipped = comments.pop()
-        rows.insert(0, _split([_bare(texts[skipped])], mark)[0])
+        rows.insert(0, _cells(_bare(texts[skipped]), mark))
     for i in comments:
         _refuse_row(path, i + 1, texts[i], mark, rows[-1])
     if len(rows[0]) > MOST_COLUMNS:
@@ -238,6 +249,17 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     else:
         single = not any(mark + " " in line or '"' in line for line in kept)
     return Shape(path, mark, rows, skipped, single, len(comments), commented)
+
+
+def _mark(line: str) -> str:
+    """Return what separates the cells of a line."""
+    if ";" in line:
+        return ";"
+    if "\t" in line:
+        return "\t"
+    if "," in line and not _DECIMAL_COMMA.search(line):
+        return ","
+    return " "  # also of a decimal comma, which is then refused
 
 
 #: Distinct names of a side that are held where nothing but the checks of a list needs them.
@@ -333,13 +355,16 @@ class Columns:
         """Return the lines of rows; the file is read again, since blank lines are not rows."""
         if self.first_line is None:
             return [*rows]
-        some = _lines_of(self.path, self.first_line, set(rows))
-        known = {row: number for row, number, _ in some}
+        known = {}
+        for row, number, _ in _lines_of(self.path, self.first_line, set(rows)):
+            known[row] = number
         return [known.get(row, self.first_line + row) for row in rows]
 
 
 def _lines_of(path: Path, first: int, rows: set[int]) -> Iterator[tuple[int, int, bytes]]:
     """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
+    if not rows:
+        return
     here, last = -1, max(rows)
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -422,24 +447,24 @@ def _read(
     *,
     exact: bool,
 ) -> Columns:
+    """Read the columns; what is not as expected raises, with its line only if `exact`."""
     columns = {i: TextColumn(most=MOST_NAMES if i in bounded else None) for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
     for piece in _pieces(shape, first, [] if exact else list(numbers), text.keys(), digits):
         if exact:
-            filled = {i: x for i, x in (text | numbers).items() if i not in blanks}
-            piece = _checked(shape, first, piece, filled)
+            piece = _checked(shape, first, piece, text | numbers, blanks)
         for i, column in columns.items():
             codes, distinct = piece[i].factorize()
             words = map(str.strip, map(str, distinct.tolist()))
-            column.append_codes(codes, words if shape.mark == " " else map(from_cell, words))
+            if shape.mark != " ":
+                words = map(from_cell, words)
+            column.append_codes(codes, words)
         for i, name in numbers.items():
-            cells = piece[i]
-            values[i].append(
-                _numbers(shape.path, first, cells, name)
-                if exact
-                else cells.to_numpy(dtype=np.float64)
-            )
+            if exact:
+                values[i].append(_numbers(shape.path, first, piece[i], name))
+            else:
+                values[i].append(piece[i].to_numpy(dtype=np.float64))
         rows += len(piece)
         if most and rows > most:
             raise DataError(
@@ -448,18 +473,21 @@ def _read(
             )
     if not rows:
         raise DataError(f"{shape.path}: has a header but no rows")
+    arrays = {i: column.array() for i, column in values.items()}
     if not exact:
-        _require_plain(column for i, column in columns.items() if i not in blanks)
+        for i, column in columns.items():
+            if i not in blanks:
+                _require_plain(column)
         for i, name in numbers.items():
-            _require_in_range(shape, first, values[i].array(), i, name)
-    return Columns(shape.path, columns, {i: column.array() for i, column in values.items()}, first)
+            _require_in_range(shape, first, arrays[i], i, name)
+    return Columns(shape.path, columns, arrays, first)
 
 
 def _require_in_range(shape: Shape, first: int, values: np.ndarray, column: int, name: str) -> None:
     """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
-    for _, number, line in _lines_of(shape.path, first, rows) if rows else ():
-        cells = (_split([decode(line, shape.path, number).strip()], shape.mark) or [[]])[0]
+    for _, number, line in _lines_of(shape.path, first, rows):
+        cells = _cells(decode(line, shape.path, number).strip(), shape.mark)
         if column < len(cells) and is_number(cells[column]):
             _number(cells[column], f"{shape.path}: line {number}", name)
 
@@ -474,12 +502,10 @@ def _pieces(
     version = tuple(map(int, pd.__version__.split(".")[:2]))
     exact: dict[str, Any] = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
-    if numbers:
-        plain = _plain(shape)
-    else:
-        plain = set()
+    plain: set[int] = set()
     fast = plain
     if numbers:
+        plain = _plain(shape)
         fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits})
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
     with warnings.catch_warnings(), open_text(shape.path) as file:
@@ -502,17 +528,17 @@ def _pieces(
             chunksize=_LINES,
             **exact,
         ):
-            if any(not pd.api.types.is_string_dtype(piece[i].dtype) for i in plain & text):
+            if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*plain & text]])):
                 raise ValueError("a column of names has a piece of numbers alone")
             if numbers and any(piece[i].dtype.kind == "f" for i in digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
 
 
-def _require_plain(columns: Iterable[TextColumn]) -> None:
+def _require_plain(column: TextColumn) -> None:
     """Raise where the parser of plain cells has met blank cells, or quotes after a blank."""
-    for column in columns:
-        if any(not value or value[0] == '"' for value in column.values):
+    for value in column.values:
+        if value[:1] in ("", '"'):
             raise ValueError("a cell is blank, or in quotes")
 
 
@@ -534,7 +560,13 @@ def _is_name(cell: str) -> bool:
     return False
 
 
-def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
+def _checked(
+    shape: Shape,
+    first: int,
+    piece: pd.DataFrame,
+    names: dict[int, str],
+    blanks: Collection[int],
+) -> pd.DataFrame:
     """Return a piece of text without blank lines; raise where the number of cells differs."""
     blank = (piece == "").to_numpy()
     piece, blank = piece[~blank.all(axis=1)], blank[~blank.all(axis=1)]
@@ -542,21 +574,23 @@ def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str
     for wrong in np.flatnonzero(~blank[:, columns])[:1]:
         where = f"{shape.path}: line {first + piece.index[wrong]}"
         raise DataError(f"{where}: more than {columns} cells; expected {columns}")
-    for wrong in np.flatnonzero(blank[:, list(names)].any(axis=1))[:1]:
+    filled = [i for i in names if i not in blanks]
+    for wrong, i in np.argwhere(blank[:, filled])[:1].tolist():
         where = f"{shape.path}: line {first + piece.index[wrong]}"
         if blank[wrong, columns - 1]:
             raise DataError(
                 f"{where}: {int((~blank[wrong]).sum())} cells; expected {columns}, none of them "
                 "blank"
             )
-        columns_blank = [name for i, name in names.items() if blank[wrong, i]]
-        raise DataError(f"{where}: the cell {columns_blank[0]!r} is blank")
+        raise DataError(f"{where}: the cell {names[filled[i]]!r} is blank")
     return piece
 
 
 def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
-    numbers = (_number(x, f"{path}: line {first + i}", name) for i, x in cells.items())
-    return np.fromiter(numbers, np.float64, len(cells))
+    numbers = np.empty(len(cells))
+    for row, (line, cell) in enumerate(cells.items()):
+        numbers[row] = _number(cell, f"{path}: line {first + line}", name)
+    return numbers
 
 
 def _number(cell: str, where: str, name: str) -> float:

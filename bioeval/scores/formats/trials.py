@@ -101,11 +101,8 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     keys, once = layout.templates or (), not layout.names_templates
     shape = shape_of(path)
     layout = trial_layout(shape, options)
-    others = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
-    words = {i: layout.names[i] for i in others}
-    if layout.genuine is not None:
-        words[layout.genuine] = layout.names[layout.genuine]
-    trials = read_columns(shape, layout.header, words, {})
+    others = shape.columns_beside(layout.genuine, layout.score)
+    trials = read_columns(shape, layout.header, layout.called((*others, layout.genuine)), {})
     chosen = _columns_of_keys(table, keys, trials, others)
     genuine = None
     if layout.genuine is not None:
@@ -222,8 +219,7 @@ def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
     if layout.names_templates:
         names = layout.templates or ()
     header = layout.header or not is_number(shape.cells[0][score])
-    words = {i: layout.names[i] for i in names}
-    return read_columns(shape, header, words, {score: "score"}, bounded=names)
+    return read_columns(shape, header, layout.called(names), {score: "score"}, bounded=names)
 
 
 def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Columns, PairLayout]:
@@ -277,8 +273,8 @@ def lists_templates(path: Path) -> bool:
     """Whether a text lists the subjects of templates."""
     if content(existing_file(path)) != "text":
         return False
-    names = {cell.casefold() for cell in shape_of(path).cells[0]}
-    return {"template_id", "subject_id"} <= names
+    names = map(str.casefold, shape_of(path).cells[0])
+    return {"template_id", "subject_id"} <= {*names}
 
 
 _MEDIA_NAMES = {
@@ -337,14 +333,14 @@ def read_media(path: Path) -> MediaList:
     """Read a list of images: with names of columns, or ``image template medium`` on each line."""
     shape = shape_of(path)
     places, header = _media_columns(shape)
-    table = read_columns(shape, header, {i: name for name, i in places.items()}, {})
+    table = read_columns(shape, header, dict(zip(places.values(), places, strict=True)), {})
     columns = {name: table.text[i].objects() for name, i in places.items()}
     return MediaList(path, columns, [*table.text[places["template"]].values])
 
 
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
     """Return the place of each column, and whether the first line names them."""
-    names = [cell.casefold() for cell in shape.cells[0]]
+    names = [*map(str.casefold, shape.cells[0])]
     places: dict[str, int] = {}
     for word, known in _MEDIA_NAMES.items():
         for name in reversed(known):
@@ -366,11 +362,10 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
     assert options.trials is not None
     shape = shape_of(options.trials)
     layout = trial_layout(shape, options)
-    sides = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
+    sides = shape.columns_beside(layout.genuine, layout.score)
     if len(sides) != 2:
         raise DataError(f"{options.trials}: expected two templates on each line, and 1 or 0")
-    words = {i: layout.names[i] for i in (*sides, layout.genuine) if i is not None}
-    table = read_columns(shape, layout.header, words, {})
+    table = read_columns(shape, layout.header, layout.called((*sides, layout.genuine)), {})
     a, b = _places(table, sides[0], listed), _places(table, sides[1], listed)
     genuine = None
     if layout.genuine is not None:
@@ -438,12 +433,14 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     for genuine, number, words in zip(same.tolist(), lines[1:], pairs, strict=True):
         if genuine:
             count, numbers, form = 3, words[1:], "'name i j', two images of one subject"
+            other = words[:1]
         else:
             count, numbers, form = 4, words[1::2], "'name i other j'"
+            other = words[2:3]
         if len(words) != count or not all(map(_is_digits, numbers)):
             raise DataError(f"{place}: line {number} is {' '.join(words)!r}; expected {form}")
         a = (words[0], int(numbers[0]))
-        b = (words[0 if genuine else 2], int(numbers[1]))
+        b = (other[0], int(numbers[1]))
         what = ""
         if genuine and numbers[0] == numbers[1]:
             what = "one image with itself"

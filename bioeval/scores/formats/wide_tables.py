@@ -26,7 +26,12 @@ from bioeval.scores.formats.format import (
     say,
     text_losses,
 )
-from bioeval.scores.formats.label_files import check_cells, first_numbers, matrix_advice
+from bioeval.scores.formats.label_files import (
+    check_cells,
+    first_numbers,
+    given_sides,
+    matrix_advice,
+)
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
 from bioeval.scores.formats.npy import matrix_labels, read_bare
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
@@ -50,18 +55,30 @@ def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
         and options.scores_key is None
-        and SCORE_NAMES.keys().isdisjoint(name.casefold() for name in names)
+        and SCORE_NAMES.keys().isdisjoint(map(str.casefold, names))
     )
 
 
 def wide_columns(names: Sequence[str], is_text: Sequence[bool]) -> tuple[list[int], list[int]]:
     """Return the places of scores and of metadata beside the labels; none where it is a list."""
-    places = range(1, len(names))
-    words = [i for i in places if is_text[i]]
-    numbers = [i for i in places if not is_text[i]]
-    if len(numbers) < 2 and words or any(folded(names[i]) in COLUMN_NAMES for i in words):
+    words, numbers, of_list = [], [], False
+    for i in range(1, len(names)):
+        if is_text[i]:
+            words.append(i)
+            of_list = of_list or folded(names[i]) in COLUMN_NAMES
+        else:
+            numbers.append(i)
+    if len(numbers) < 2 and words or of_list:
         return [], []
     return numbers, words
+
+
+class _TableSide:
+    """The templates of rows or of columns; by themselves, their names are their subjects."""
+
+    def __init__(self, names: Any):
+        self.names = self.subjects = np.array(names, dtype=str)
+        self.meta: dict[str, np.ndarray] = {}
 
 
 def wide_scores(
@@ -92,72 +109,77 @@ def wide_scores(
             f"similarities; give {say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
-    sides = [np.array(side, dtype=str) for side in (labels, names)]
-    square = np.array_equal(sides[0], sides[1])
-    known = set(sides[0].tolist())
-    more = [name for name in names if name not in known]
-    if more and square_named and [name for name in names if name in known] == sides[0].tolist():
+    rows, columns = _TableSide(labels), _TableSide(names)
+    square = np.array_equal(rows.names, columns.names)
+    listed = rows.names.tolist()
+    known, more, both = {*listed}, [], []
+    for name in names:
+        if name in known:
+            both.append(name)
+        else:
+            more.append(name)
+    if more and square_named and both == listed:
         raise DataError(
             f"{path}: the column {more[0]!r} holds numbers and is the label of no row, though all "
             f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
             "rows of a table whose gallery has more templates, probe for label"
         )
-    subjects = sides
     finds_subjects = options.subject_from is not None or options.labels is not None
-    columns: list[dict[str, np.ndarray]] = [{}, {}]
     templates = finds_subjects or options.session_from is not None
-    if templates:
-        for side, column in zip(sides, columns, strict=True):
-            column["template"] = side
-            if options.session_from is not None:
-                column["session"] = sessions_of(path, side.tolist(), options)
+    for side in (rows, columns):
+        if templates:
+            side.meta["template"] = side.names
+        if options.session_from is not None:
+            side.meta["session"] = sessions_of(path, side.names.tolist(), options)
     if finds_subjects:
-        subjects = [_subjects(path, side, options) for side in sides]
+        rows.subjects = _subjects(path, rows.names, options)
+        columns.subjects = _subjects(path, columns.names, options)
     scores = Scores(
         values,
-        subjects[0],
-        None if square else subjects[1],
+        rows.subjects,
+        None if square else columns.subjects,
         kind=options.kind,
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
-        probe_meta=columns[0] | dict(meta or {}),
-        gallery_meta=None if square else columns[1],
+        probe_meta=rows.meta | dict(meta or {}),
+        gallery_meta=None if square else columns.meta,
     )
     if options.subject_from is not None:
-        first = slice(EXAMPLES)
-        scores._reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
+        first = zip(rows.names[:EXAMPLES], rows.subjects[:EXAMPLES], strict=True)
+        scores._reading = (named_by(dict(first)),)
     if meta:
         noun = "column"
         if len(meta) > 1:
             noun = "columns"
         scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
-    if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
-        every = np.unique(np.concatenate(sides))
-        scores.probe_ids = np.searchsorted(every, sides[0])
-        scores.gallery_ids = np.searchsorted(every, sides[1])
+    m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
+    if templates and not square and scores.shape == (m, n):
+        every = np.unique(np.concatenate([rows.names, columns.names]))
+        scores.probe_ids = np.searchsorted(every, rows.names)
+        scores.gallery_ids = np.searchsorted(every, columns.names)
     return scores
 
 
 def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
     """Return the subjects of the templates of rows or columns, from their names or from a list."""
+    templates = names.tolist()
     if options.subject_from is not None:
-        subjects = [subject_in(name, options.subject_from) for name in names.tolist()]
+        subjects = [subject_in(name, options.subject_from) for name in templates]
     else:
-        whose = read_media(options.labels or Path()).subject_of()
-        subjects = [whose.get(name) for name in names.tolist()]
-    missing = [name for name, who in zip(names.tolist(), subjects, strict=True) if who is None]
-    if missing and options.subject_from is not None:
+        subjects = [*map(read_media(options.labels or Path()).subject_of().get, templates)]
+    if None not in subjects:
+        return np.array(subjects, dtype=str)
+    first = templates[subjects.index(None)]
+    if options.subject_from is not None:
         raise DataError(
             f"{path}: {say('subject_from', options.subject_from)} does not match the template "
-            f"{missing[0]!r}; expected a regular expression with one group, the subject, such as "
-            f"'{subject_pattern(names.tolist())}'"
+            f"{first!r}; expected a regular expression with one group, the subject, such as "
+            f"'{subject_pattern(templates)}'"
         )
-    if missing:
-        raise DataError(
-            f"{path}: the template {missing[0]!r} is not in {options.labels}, as "
-            f"{len(missing):,} of {len(names):,} templates are not"
-        )
-    return np.array(subjects, dtype=str)
+    raise DataError(
+        f"{path}: the template {first!r} is not in {options.labels}, as "
+        f"{subjects.count(None):,} of {len(templates):,} templates are not"
+    )
 
 
 # ------------------------------------------------------------------------- numbers alone
@@ -198,14 +220,10 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if options.metric is not None:
         return read_bare(path, values, options)
     probe, gallery = matrix_labels(path, options, {}, *values.shape)
-    assert probe is not None  # as labels are given
     kind, notes = options.kind_of()
     scores = Scores(
         values,
-        probe.label,
-        gallery.label if gallery else None,
-        probe_meta=probe.meta,
-        gallery_meta=gallery.meta if gallery else None,
+        **given_sides(probe, gallery),
         kind=kind,
         nan=options.nan or "raise",
         name=path.stem,
@@ -242,8 +260,8 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
     if scores._has_mask or scores.exclude or not scores._labelled:
         raise DataError(f"{path}: a table has no mask and no metadata to exclude by; save .npz")
     square = is_square(scores)
-    rows = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
-    columns = np.array([str(x) for x in scores.gallery_labels.tolist()], dtype=object)
+    rows = np.array([*map(str, scores.probe_labels.tolist())], dtype=object)
+    columns = np.array([*map(str, scores.gallery_labels.tolist())], dtype=object)
     if not square and (
         np.array_equal(rows, columns) or np.isin(scores.probe_ids, scores.gallery_ids).any()
     ):
@@ -277,11 +295,9 @@ def write_wide_text(scores: Scores, path: Path) -> None:
             mark = ","
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
         writer.writerow(map(as_cell, names))
-        for which, block in _blocks(scores):
-            cells = zip(
-                map(as_cell, rows[which].tolist()), block.astype(float).tolist(), strict=True
-            )
-            writer.writerows([label, *values] for label, values in cells)
+        for some, block in _blocks(scores):
+            for label, values in zip(rows[some], block.astype(float).tolist(), strict=True):
+                writer.writerow([as_cell(label), *values])
 
 
 def table_writer(path: Path, suffix: str, schema: Any) -> Any:
@@ -302,9 +318,9 @@ def write_wide_arrow(scores: Scores, path: Path) -> None:
     kinds = [arrow.string(), *[arrow.from_numpy_dtype(dtype)] * (len(names) - 1)]
     schema = arrow.schema([*map(arrow.field, names, kinds)])
     with replacing(path) as part, table_writer(part, path.suffix, schema) as writer:
-        for which, block in _blocks(scores):
-            columns = [rows[which].tolist(), *np.ascontiguousarray(block.T, dtype=dtype)]
-            arrays = [arrow.array(x, kind) for x, kind in zip(columns, kinds, strict=True)]
+        for some, block in _blocks(scores):
+            columns = [rows[some].tolist(), *np.ascontiguousarray(block.T, dtype=dtype)]
+            arrays = [*map(arrow.array, columns, kinds)]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 

@@ -224,6 +224,7 @@ def draw_embeddings(
     views = Stream(design.seed, _CAMERAS).normals(cameras, dimensions) * camera_sd
 
     def embed(samples: Samples, noise: Stream) -> np.ndarray:
+        """Return the embeddings of samples, block by block."""
         out = np.empty((len(samples), dimensions), dtype=np.float32)
         session = samples.meta.get("session", np.ones(len(samples), dtype=np.int64)) - 1
         camera = samples.meta.get("camera", np.ones(len(samples), dtype=np.int64)) - 1

@@ -88,10 +88,10 @@ class AttackRows:
         names, strengths = np.array([*attacks]), np.array([*attacks.values()])
         return cls(np.repeat(names, number), np.repeat(strengths, number), target, attacker, seed)
 
-    def meta(self, own: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
+    def meta(self, bona_fide: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
         """Return metadata of bona fide rows and of attacks in the last session."""
         columns = {}
-        for name, column in own.items():
+        for name, column in bona_fide.items():
             last = np.full(len(self.target), column.max(initial=1))
             columns[name] = np.concatenate([column, last])
         columns[ATTACK] = np.concatenate([np.full(rows, ""), self.species])
@@ -105,11 +105,11 @@ class AttackRows:
         sd = (1 - s) * spread[self.attacker, None] + s * spread[self.target, None]
         made = (1 - s) * centres[self.attacker] + s * centres[self.target] + sd * noise
         made = made.astype(np.float32)
-        embeddings, labels, own = population.probes
+        embeddings, labels, meta = population.probes
         return population.compared(
             np.concatenate([embeddings, made]),
             np.concatenate([labels, self.target + 1]),
-            self.meta(own, len(labels)),
+            self.meta(meta, len(labels)),
             metric,
         )
 
@@ -126,9 +126,9 @@ class AttackRows:
         values[:m, :n] = scores.values
         stream = Stream(self.seed, _ATTACK_SCORES)
         drawn = stream.normals(number, len(columns))
-        s, own = self.strength[:, None], labels[m:, None] == columns
-        target = drawn * (1 + s * (truth.genuine_sd - 1)) - s * truth.shift
-        distances = np.where(own, target, drawn)
+        s = self.strength[:, None]
+        on_target = drawn * (1 + s * (truth.genuine_sd - 1)) - s * truth.shift
+        distances = np.where(labels[m:, None] == columns, on_target, drawn)
         if truth.kind == "distance":
             values[m:] = distances
         else:
@@ -301,10 +301,10 @@ def simulate(
     }
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
-    own, foreign, other = of_embeddings, of_scores, MODELS[1]
+    options, refused, other = of_embeddings, of_scores, MODELS[1]
     if model == "gaussian-scores":
-        own, foreign, other = of_scores, of_embeddings, MODELS[0]
-    for name, value in foreign.items():
+        options, refused, other = of_scores, of_embeddings, MODELS[0]
+    for name, value in refused.items():
         if value is not None:
             raise DataError(
                 f"{Argument(name)} is {value!r}, an option of model {other!r}, not of {model!r}"
@@ -319,15 +319,15 @@ def simulate(
             each = PRESENTATIONS
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
-    given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
             subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
         )
-        offsets = []
+        offsets = {}
         for key, name in enumerate(animals, OFFSETS):
             sd = require_number(name, given.pop(name, 0.0), low=0.0)
-            offsets.append(sd * Stream(design.seed, key).normals(design.people))
+            offsets[name] = sd * Stream(design.seed, key).normals(design.people)
         truth = GaussianScores(**given, kind=kind)
         scores = _gaussian_scores(design, truth, offsets)
         if rows is None:
@@ -410,9 +410,10 @@ session_sd, cameras, camera_sd, random_state
     return draw_embeddings(design, dimensions, between, within, **offsets)
 
 
-def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> float:
+def _offset_sd(name: str, sd: float | None, things: str, number: int | None) -> float:
+    """Return the spread of sessions or of cameras; none without them, 0.3 unless given."""
     if number is None and sd is not None:
-        raise DataError(f"{name} is {sd!r} without {of}; expected both or neither")
+        raise DataError(f"{name} is {sd!r} without {things}; expected both or neither")
     if number is None:
         return 0.0
     if sd is None:
@@ -420,9 +421,11 @@ def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> floa
     return sd
 
 
-def _gaussian_scores(design: Design, truth: GaussianScores, offsets: list[np.ndarray]) -> Scores:
-    """Draw scores; the offsets are those of goats, wolves and lambs, by person."""
-    goat, wolf, lamb = offsets
+def _gaussian_scores(
+    design: Design, truth: GaussianScores, offsets: dict[str, np.ndarray]
+) -> Scores:
+    """Draw scores; the offsets of each person are called as their spreads."""
+    goat, wolf, lamb = offsets["goat_sd"], offsets["wolf_sd"], offsets["lamb_sd"]
     if design.probes is None:
         rows = design.gallery
     else:
