@@ -530,7 +530,7 @@ def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
 
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
     """Return the precision at each match, by a form of average precision."""
-    if ties == "expected" and form != "tied-once" and any(match.tied for match in matches):
+    if form != "tied-once" and _undefined(matches, ties):
         return [float("nan")] * len(matches)
     last = {match.candidate.distance: match.order for match in matches}  # of equally close ones
     values = []
@@ -547,6 +547,11 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
             precision = order / (order + match.closer + match.tied)
         values.append(precision)
     return values
+
+
+def _undefined(matches: Sequence[Match], ties: str) -> bool:
+    """Whether means over the matches are not defined: with expected ties."""
+    return ties == "expected" and any(match.tied for match in matches)
 
 
 def cmc_counts(
@@ -644,7 +649,7 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
         if matches:
             last = matches[-1]
             inp = len(matches) / last.rank(ties)
-            if ties == "expected" and any(match.tied for match in matches):
+            if _undefined(matches, ties):
                 inp = float("nan")
             adds[last.candidate.column].append(Count("inp", None, inp))
     lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")

@@ -29,11 +29,14 @@ MOST_ENTRIES = 400
 def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
     """Return the section of an explained row."""
     pictures = pictures_of_templates(images, templates_of(explained))
+    rows = []
+    for task in explained.tasks:
+        rows.append([task.title, adds(task), why(task)])
     adding = {
         "name": "adds",
         "caption": "What this row adds to the counters",
         "heads": ["Task", "Adds", "Why"],
-        "rows": [[task.title, adds(task), why(task)] for task in explained.tasks],
+        "rows": rows,
     }
     return {
         "title": explained.title,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -255,7 +256,7 @@ class RowWalkDisplay(Display):
         """Return the smallest and the largest finite score of all lists and the threshold."""
         scores = [self.walk.threshold]
         for shown in self.lists:
-            scores += [line.score for line in shown.lines]
+            scores += map(attrgetter("score"), shown.lines)
         finite = [score for score in scores if score is not None and math.isfinite(score)]
         if finite:
             return (min(finite), max(finite))

@@ -448,6 +448,8 @@ class StepByStep:
         """Return plain values, for JSON."""
         steps = []
         for explained, sums in zip(self.walks, self.totals, strict=True):
-            totals = {task: _documents(amounts(counts)) for task, counts in sums.items()}
+            totals = {}
+            for task, counts in sums.items():
+                totals[task] = _documents(amounts(counts))
             steps.append(explained.document() | {"totals": totals})
         return {"steps": steps, "rates": self.rates}

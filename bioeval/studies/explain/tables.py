@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -374,7 +375,7 @@ def templates_of(explained: RowExplanation) -> list[str]:
     """Return the names of the probe, and of the templates of its displayed lists."""
     names = [explained.name]
     for shown in lists_of(explained):
-        names += [line.template for line in shown.single]
+        names += map(attrgetter("template"), shown.single)
     return names
 
 
@@ -547,7 +548,9 @@ def notes(explained: RowExplanation) -> list[str]:
     for task in explained.tasks:
         for note in task.notes:
             titles.setdefault(note, []).append(task.title)
-    texts = [f"{'; '.join(of_note)}: {note}" for note, of_note in titles.items()]
+    texts = []
+    for note, of_note in titles.items():
+        texts.append(f"{'; '.join(of_note)}: {note}")
     return list(map(printable, [*texts, *explained.notes]))
 
 
@@ -566,6 +569,7 @@ class StepsTable:
         self.steps = steps
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Print every row with the sums so far, and the rates at the end."""
         walks, totals = self.steps.walks, self.steps.totals
         yield Text("Every probe, step by step", style="bold")
         yield grid(about(walks[0]))

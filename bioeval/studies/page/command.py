@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -74,14 +74,14 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     title, terms = options.pop("title"), options.pop("terms")
     images, folder = options.pop("images") or "", options.pop("images_root")
     extras = [add(options) for add in hooks("report_results")]
-    if (images or folder) and not any(extra.has_images for extra in extras):
-        words = sorted(filter(None, [extra.with_images for extra in extras]), reverse=True)
+    if (images or folder) and not any(map(attrgetter("has_images"), extras)):
+        words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = image_folder(folder, data[0])
     options["protocol"] = card(options["protocol"])
     for extra in extras:
         extra.require(data)
-    words = sorted(filter(None, [extra.of_scores for extra in extras]))
+    words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
     saved = list(filter(_is_saved, data))
     if words and saved:
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")

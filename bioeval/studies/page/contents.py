@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -171,21 +171,26 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         parts = []
     else:
         parts = labelled(parts_of(results))
-    several = len({row["system"] for row in told}) > 1
-    rows = [row_section(row, number, several) for number, row in enumerate(told, start=1)]
+    several = len(grouped(told, itemgetter("system"))) > 1
+    rows = []
+    for number, row in enumerate(told, start=1):
+        rows.append(row_section(row, number, several))
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
     drawn = [*grouped(state.parts, lambda live: live.part.system), *systems]
     hues = {name: drawn.index(name) for name in systems}
     drawing = Drawing(store, hues, len(systems) > 1)
     tasks = []
+    moved = grouped(state.rows, lambda at: section_of(at.part))
     for name, of_task in grouped(parts, section_of).items():
-        tasks.append(_task(name, of_task, state, drawing, images))
+        tasks.append(_task(name, of_task, moved.get(name, []), state, drawing, images))
     answer = headline(parts, state)
     first = None
     if answer.sentences or answer.table or answer.systems:  # which it stands beside
         first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
-    figures = list(chain.from_iterable(task["figures"] for task in tasks))
+    figures = []
+    for task in tasks:
+        figures += task["figures"]
     if first is not None:
         figures.append(first)
     alerts = [*doubts_of_systems(parts), *_warnings(parts)]
@@ -207,7 +212,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "pictures": list(pictures_of(parts, images)),
         "data": _data(parts),
         "warnings": alerts,
-        "alarming": any(alert["serious"] for alert in alerts),
+        "alarming": any(map(itemgetter("serious"), alerts)),
         "remarks": _remarks(parts),
         "card": _card(parts, rows),
         "provenance": provenance,
@@ -287,10 +292,14 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
 
 
 def _task(
-    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images
+    name: str,
+    parts: list[PageItem],
+    rows: list[LiveRow],
+    state: LiveState,
+    drawing: Drawing,
+    images: Images,
 ) -> dict[str, Any]:
-    """Return the figures and tables of one section, of which these are the parts."""
-    rows = [at for at in state.rows if section_of(at.part) == name]
+    """Return the figures and tables of one section, of its parts and of those that move."""
     figures = figures_of([at.live for at in rows], drawing)
     histograms = 0
     for number, figure in enumerate(figures):
@@ -305,6 +314,10 @@ def _task(
     made += [mean_table(section), *scalar_tables(section), cost_table(section)]
     for part in parts:
         made += other_tables(part, len(drawing.hues), images)
+    tables = []
+    for table in made:
+        if table is not None:
+            tables.append(table.trimmed())
     return {
         "name": name,
         "id": f"task-{name.replace('/', '-')}",
@@ -312,7 +325,7 @@ def _task(
         "details": _all_details(parts),
         "scattered": drawing.several and histograms > 1,
         "figures": figures,
-        "tables": [table.trimmed() for table in made if table is not None],
+        "tables": tables,
     }
 
 
@@ -408,9 +421,13 @@ def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
     return [data for data in said if data["lines"]]
 
 
+def _by_path(parts: list[PageItem]) -> dict[str, xr.Dataset]:
+    return {f"{part.system}\n{part.task}": part.dataset for part in parts}
+
+
 def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings with the results they are about, doubts about whole results first."""
-    by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
+    by_path = _by_path(parts)
     listed = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
         for text, paths in groups.items():
@@ -440,7 +457,7 @@ def _plain(text: str) -> str:
 
 def _remarks(parts: list[PageItem]) -> list[str]:
     """Return what holds for all results: their intervals, and rates that are optimistic."""
-    by_path = {f"{part.system}/{part.task}": part.dataset for part in parts}
+    by_path = _by_path(parts)
     lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
     if not lines:
         for part in parts:
@@ -454,8 +471,10 @@ _NO_INTERVALS = "No confidence intervals were computed; evaluate with interval =
 
 def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:
     """Return the protocol in plain words, if its card ships with bioeval."""
-    names = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
-    names += [row["protocol"] for row in rows]
+    names: list[str] = []
+    for part in parts:
+        names.append(str(part.dataset.attrs.get("protocol", "")))
+    names += map(itemgetter("protocol"), rows)
     for name in filter(None, dict.fromkeys(names)):
         try:
             return {"name": name, "text": explain(load(name))}
@@ -509,6 +528,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
+    """Return the template, whose tests tell the cells of a table from each other."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,7 @@ class PageFigure:
     @cached_property
     def key(self) -> tuple[float, float]:
         """Where the key begins: in a corner without curves, or else below the axes."""
-        names = [curve["name"] for curve in self.keyed]
+        names = list(map(itemgetter("name"), self.keyed))
         wide, high = 46 + 7.2 * max(map(len, names), default=0), 17 * len(names)
         for y in (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1)):
             for x in (max(LEFT + 12, WIDTH - RIGHT - wide), LEFT + 12):
@@ -259,7 +260,7 @@ class PageFigure:
     @property
     def description(self) -> str:
         """Description of the picture in words."""
-        names = ", ".join(dict.fromkeys(curve["name"] for curve in self.curves))
+        names = ", ".join(dict.fromkeys(map(itemgetter("name"), self.curves)))
         return f"{self.title}. {self.y.name} against {self.x.name}. Curves: {names}."
 
     def draw(
@@ -383,8 +384,8 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
     if opened:
         figures.append(_gom(opened, drawing))
     for fig in figures:
-        bounded = any(curve["kind"].startswith("band") for curve in fig.curves)
-        if bounded and fig.plot in _BOUNDED:
+        kinds = set(map(itemgetter("kind"), fig.curves))
+        if kinds & {"band", "band apart"} and fig.plot in _BOUNDED:
             said = [fig.note, _TOGETHER * at_once, _BAND]
             fig.note = " ".join(filter(None, said))
     return [fig for fig in figures if fig.curves]
@@ -457,6 +458,7 @@ def _least(curves: Iterable[np.ndarray]) -> float:
 
 
 def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
+    """Return the GAR against the FAR; the axis of a high GAR starts at 90 %."""
     floor = _floor(parts, "impostor_attempts")
     x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
     low = 0.9
@@ -621,8 +623,10 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     name = "cmc"
     if all("cms" in live.by_rank for live in parts):
         name = "cms"
-    names = [name if name in live.by_rank else "cms" for live in parts]
-    curves = [live.by_rank[n] for n, live in zip(names, parts, strict=True)]
+    names, curves = [], []
+    for live in parts:
+        names.append(name if name in live.by_rank else "cms")
+        curves.append(live.by_rank[names[-1]])
     most = max(2, min(50, ranks_shown(curves, max(live.ranks for live in parts), None)[0]))
     x = across("linear", 1.0, float(most), "Rank k", first=True)
     least, low = _least(curves), 0.0

@@ -207,7 +207,7 @@ def section_of(part: PageItem) -> str:
 def labelled(parts: list[PageItem]) -> list[PageItem]:
     """Return parts with their labels within a section: system, templates."""
     several = len(systems_of(parts)) > 1
-    both = {part.task for part in parts} >= set(BOTH)
+    both = set(BOTH).issubset(grouped(parts, lambda part: part.task))
     with_labels = []
     for part in parts:
         said = [part.system] if several else []
@@ -473,6 +473,7 @@ class LiveState:
     """The live parts of a page, and their rows when the page opens."""
 
     def __init__(self, parts: list[PageItem]):
+        """Choose the leader, its operating point, and of each group the part that others follow."""
         self.parts = []
         for i, item in enumerate(parts):
             live = LivePart.of(i, item)

@@ -106,10 +106,12 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
         if state.leader is not None and at.part.system == state.leader.part.system:
             yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
         studies = list(filter(_is_study, parts))
+        speak = False
         for study in studies:
             if promised := study.dataset.attrs.get("assured_sentence"):
                 yield [str(promised)]
-        if not any(part.task.startswith("folds/") for part in studies):  # which speak themselves
+            speak |= study.task.startswith("folds/")  # which have a sentence of their own
+        if not speak:
             yield _on_new_people(next(iter(studies), None))
     elif at.live.by_rank:
         yield _ranks(at)
@@ -312,17 +314,17 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     return eer, f"more than the EER of {words.percent(eer)} where the threshold was chosen"
 
 
-def _searched(lives: list[LivePart]) -> str:
+def _searched(rows: list[LiveRow]) -> str:
     """Return the rate over ranks that all parts have; empty without one."""
     for name in ("cms", "cmc"):
-        if all(name in live.by_rank for live in lives):
+        if all(name in at.live.by_rank for at in rows):
             return name
     return ""
 
 
 def _ranks(at: LiveRow) -> Sentence:
     """Return the sentence on how often the right person is among the first."""
-    name = _searched([at.live])
+    name = _searched([at])
     if not name:
         return []
     rate = _at_rank(at, name)
@@ -412,7 +414,7 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Pa
 def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> PageTable | None:
     """Return systems that have rates over ranks alone, the one with the largest mAP first."""
     rows = _moving_of_all(by_system, state)
-    name = _searched([at.live for at in rows])
+    name = _searched(rows)
     if not rows or not name:
         return None
     has_means = all("mean_ap" in at.part.dataset for at in rows)
@@ -495,11 +497,11 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
             Text("bioeval compare", code=True),
             " pairs their attempts.",
         ]
-    first = {str(part.dataset.attrs.get("system_a")) for part in compared}
+    first = grouped(compared, lambda part: str(part.dataset.attrs.get("system_a")))
     short = len(compared) > 1 and len(first) == 1  # all with one system
     if short:
         one, measure = _compared_at(compared[0], state)
-        said = f"{measure} is smallest for {first.pop()}, "
+        said = f"{measure} is smallest for {next(iter(first))}, "
         for part in compared:
             other, _ = _compared_at(part, state)
             if not other["value_a"] <= other["value_b"]:
@@ -514,7 +516,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
 
 def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
     """Return the compared measure that the page is about, and its name in a sentence."""
-    measures = [str(x) for x in part.dataset["measure"].values]
+    measures = part.dataset["measure"].values.tolist()
     target = None
     if state.chosen is not None:
         target = state.chosen.target

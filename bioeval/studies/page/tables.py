@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -252,7 +253,7 @@ def _figure_table(
         body.append(row)
     heads = ["Figure", _value_head(parts[0])]
     if section.several:
-        heads[1:] = [part.label for part in parts]
+        heads[1:] = map(attrgetter("label"), parts)
     if not wide:
         heads.append("Meaning")
     return PageTable(name, title, heads, body)
@@ -289,7 +290,8 @@ def _figures(part: PageItem) -> list[str]:
             stem = STEMS.get(name, name)
             hidden |= {f"{stem}_low", f"{stem}_high"}
     for stem in _means(part):
-        hidden.update(f"{stem}_{key}" for key in _SUMMARIES)
+        for key in _SUMMARIES:
+            hidden.add(f"{stem}_{key}")
     return [name for name in names if name not in hidden]
 
 
@@ -364,11 +366,14 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
     for name, tables in joined.items():
         first = tables[0][1]
         rows: list[Row] = []
+        alike = True
         for part, table in tables:
-            rows += [(part, row) for row in table.rows]
+            alike &= table.heads == first.heads
+            for row in table.rows:
+                rows.append((part, row))
         file = f"{name}-{section.name}"
         whole = section.table(file, first.caption, first.heads, rows, note=first.note)
-        if whole is not None and all(table.heads == first.heads for _, table in tables):
+        if whole is not None and alike:
             yield whole
 
 

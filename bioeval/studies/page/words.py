@@ -359,6 +359,7 @@ def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTabl
 
 
 def _given(cell: Any, part: PageItem | None) -> Any:
+    """Return a cell of plain data as a number, an interval or a text; others as they are."""
     if isinstance(cell, int | float):
         return Text(score(cell), right=True, digits=digits(cell))
     if isinstance(cell, list):
