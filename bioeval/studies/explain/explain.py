@@ -84,7 +84,9 @@ def explain_verification(
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(job, i)
     listed = []
-    notes = (f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",)
+    notes: tuple[str, ...] = (
+        f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
+    )
     for entry in Lister(row, threshold, unit, job.fusion).entries(candidates, ties):
         times = 1
         if claimed is not None:
@@ -373,6 +375,7 @@ class RowExplainer:
     def __init__(
         self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
     ):
+        """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
         BlockReader(scores)  # which says what is not Scores
         if are_pairs(scores):
             raise ProtocolError(

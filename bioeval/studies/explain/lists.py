@@ -76,6 +76,7 @@ class RowCells:
     """
 
     def __init__(self, reader: BlockReader, given: Scores, card: Protocol):
+        """Take the names of the gallery; rows are read on request."""
         self.reader, self.scores = reader, reader.scores
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
@@ -126,6 +127,7 @@ class _Reasons:
     """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
 
     def __init__(self, row: RowCells, i: int):
+        """Read what leaves comparisons of row `i` out: the mask, rules of the card, times."""
         self.scores, self.i = row.excluding, i
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
@@ -515,9 +517,9 @@ def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     matches = []
     for order, match in enumerate(own, start=1):
         tied = distances == match.distance
-        closer = np.count_nonzero(distances < match.distance)
-        before = np.count_nonzero(tied & (columns < match.column))
-        matches.append(Match(match, order, closer, np.count_nonzero(tied), before))
+        closer = int((distances < match.distance).sum())
+        before = int((tied & (columns < match.column)).sum())
+        matches.append(Match(match, order, closer, int(tied.sum()), before))
     return matches
 
 
@@ -631,7 +633,9 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     convention, ties = query.convention, query.convention.ties
     candidates = query.candidates(rule)
     matches = matches_of(candidates)
-    adds: dict[int, list[Count]] = {m.candidate.column: [] for m in matches}
+    adds: dict[int, list[Count]] = {}
+    for match in matches:
+        adds[match.candidate.column] = []
     reasons: dict[int, str] = {}
     if matches and role != OF_AP:
         for column, counts in cmc_counts(candidates, matches, convention).items():

@@ -313,7 +313,7 @@ class RowWalkDisplay(Display):
             head, at = column.head.replace(", ", "\n"), column.start
             self._note(head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
             for y, (text, line) in enumerate(zip(column.texts, shown.lines, strict=True), start=1):
-                colour = ink(_ROLES[line.role][0])
+                colour: Any = ink(_ROLES[line.role][0])
                 if text in ("-", "left out") or not head:
                     colour = QUIET
                 self._note(

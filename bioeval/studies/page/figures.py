@@ -97,10 +97,11 @@ class Axis:
             return [10.0**power for power in range(first, last + 1)]
         if self.scale == "probit":
             return [*_DEVIATES, *_NEAR_ONE]
-        ticks = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
+        locator = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+        ticks = np.asarray(locator.tick_values(self.low, self.high), dtype=float)
         if self.first:
             return [self.low, *ticks[ticks > self.low]]
-        return list(ticks)
+        return ticks.tolist()
 
     def _label(self, value: float) -> str:
         if self.percent:

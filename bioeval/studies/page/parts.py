@@ -355,8 +355,8 @@ class LivePart:
         if ranks != list(range(1, len(ranks) + 1)):
             ranks, by_rank = [], {}
         elif over:
-            for name, values in variables.get(("threshold", "rank"), {}).items():
-                ranked[name] = values[:, :MOST_RANKS]
+            for key, array in variables.get(("threshold", "rank"), {}).items():
+                ranked[key] = array[:, :MOST_RANKS]
         return cls(number, part, thresholds, columns, ranked, by_rank, ranks=len(ranks))
 
     @property

@@ -245,7 +245,7 @@ def _figure_table(
     body = []
     for figure, meaning in meanings.items():
         label = words.label(figure)
-        row = [Text(translate(label), meaning)]
+        row: list[Any] = [Text(translate(label), meaning)]
         for part in parts:
             row += _figures_of(part, [figure])
         if not wide:
@@ -380,8 +380,13 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
 def target_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
     body: list[Row] = []
-    parts = section.parts
-    for part in parts:
+    what, title = "FRR", "FRR at FAR targets"
+    if "dir_at_far" in section.parts[0].dataset:
+        what, title = "DIR", "DIR at FAR targets, rank 1"
+    note = ""
+    for part in section.parts:
+        if f"{what.lower()}_at_far_low" in part.dataset:
+            note = "The intervals include the uncertainty of the threshold for the FAR target."
         rate = "dir_at_far"
         if "frr_at_far" in part.dataset:
             rate = "frr_at_far"
@@ -391,14 +396,8 @@ def target_table(section: ScalarSection) -> PageTable | None:
         if {"far_target", "rank"}.issuperset(values.dims):
             for i, target in enumerate(part.dataset["far_target"].values.tolist()):
                 body.append((part, _target_row(part, rate, i, target)))
-    what = "FRR"
-    if "dir_at_far" in parts[0].dataset:
-        what = "DIR"
     heads = ["FAR target", f"{what} there", *section.interval_heads]
     heads += ["Threshold", "False accepts expected", "Support"]
-    title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
-    bounded = any(f"{what.lower()}_at_far_low" in part.dataset for part in parts)
-    note = "The intervals include the uncertainty of the threshold for the FAR target." * bounded
     return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
 
 
@@ -503,7 +502,7 @@ def rank_table(section: ScalarSection) -> PageTable | None:
         for rank in report_ranks(dataset):
             cells: list[Any] = [f"{rank:,}"]
             for name, rate in shown.items():
-                cell = ""
+                cell: Any = ""
                 if name in dataset:
                     value = dataset[name].sel(rank=rank).item()
                     cell = Number(
@@ -530,7 +529,7 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
     dataset, told = part.dataset, section_told(part.dataset)
     if "value_a" in dataset:  # which has tables of its own
         return
-    by_dims = grouped(map(str, dataset.data_vars), lambda name: dataset[name].dims)
+    by_dims = grouped(map(str, dataset.data_vars), lambda name: tuple(map(str, dataset[name].dims)))
     for dims, names in by_dims.items():
         if not dims or dims == ("cost",) or not {"threshold", "rank"}.isdisjoint(dims):
             continue
