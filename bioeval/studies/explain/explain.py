@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,7 @@ from bioeval.studies.explain.results import (
     StepByStep,
     TaskExplanation,
     amount_text,
+    amounts,
     total,
 )
 from bioeval.tallies import IdentificationJob, Rule, VerificationJob, role_of, run_jobs, to_user
@@ -79,34 +81,39 @@ def explain_verification(
         unit, candidates = "subject", subjects(row.of(i), job.fusion)
     else:
         unit, candidates = "template", templates(row.of(i))
-    entries = Lister(row, threshold, unit, job.fusion).entries(candidates, ties)
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(job, i)
     listed = []
-    for entry in entries:
+    notes: tuple[str, ...] = (
+        f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
+    )
+    for entry in Lister(row, threshold, unit, job.fusion).entries(candidates, ties):
         times = 1
         if claimed is not None:
             times = claimed.get(group[entry.column], 0)
         if entry.role != LEFT_OUT and not times:
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
+        if entry.role == GENUINE:
+            notes = ()
         listed.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
     if not knows_people(row.scores):
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
-        rule = "only claims are attempts: " + (
-            "a claim meets all templates of the claimed subject, fused into one score"
-            if multi
-            else "a claim meets each template of the claimed subject"
-        )
+        rule = "only claims are attempts: a claim meets each template of the claimed subject"
+        if multi:
+            rule = (
+                "only claims are attempts: a claim meets all templates of the claimed subject, "
+                "fused into one score"
+            )
+    if multi:
+        rule += f" (fusion {job.fusion})"
     return TaskExplanation(
         task=f"verification/{job.templates}",
         unit=unit,
-        rule=rule + (f" (fusion {job.fusion})" if multi else ""),
+        rule=rule,
         entries=tuple(listed),
-        notes=()
-        if any(entry.role == GENUINE for entry in listed)
-        else (f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",),
+        notes=notes,
     )
 
 
@@ -130,15 +137,10 @@ def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
     """
     if job.claims is None:
         return None, True
-    times: dict[int, int] = {}
-    own = _of_row(job.claims, i)
-    if job.unenrolled_probes is None:
-        unenrolled_probes = []
-    else:
-        unenrolled_probes = _of_row(job.unenrolled_probes, i)
-    for group in own + unenrolled_probes:
-        times[group] = times.get(group, 0) + 1
-    return times, not unenrolled_probes
+    unenrolled = []
+    if job.unenrolled_probes is not None:
+        unenrolled = _of_row(job.unenrolled_probes, i)
+    return Counter(_of_row(job.claims, i) + unenrolled), not unenrolled
 
 
 def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
@@ -165,6 +167,10 @@ class BestMate:
         ranks = tuple(places(facts, ties))
         expected = tuple(places(facts, "expected"))
         return cls(mates[0].candidate, mates[0].tied, ranks, expected)
+
+    def counts(self, name: str) -> tuple[Count, ...]:
+        """Return what it adds to a counter at each of its ranks."""
+        return tuple(Count(name, rank, weight) for rank, weight in self.ranks)
 
     def says(self, ties: str) -> str:
         """Return the effect of ties on the rank; empty without ties."""
@@ -273,7 +279,7 @@ def _as_genuine(
 ) -> TaskExplanation:
     """Return the explanation of a probe whose subject is enrolled."""
     miss = 1 - sum(weight for rank, weight in best.ranks if rank == 1)
-    accepted = tuple(Count("di", rank, weight) for rank, weight in best.ranks)
+    accepted = best.counts("di")
     if miss > 0:
         accepted += (Count("fr", None, miss),)
     rank = best.ranks[0][0]
@@ -304,21 +310,21 @@ def _ahead(entry: Entry, best: BestMate) -> Entry:
 def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskExplanation:
     """Return the explanation of a probe whose subject is not in the gallery, or leaves it."""
     gone = "the probe's own subject leaves the gallery"
-    entries = [
-        replace(entry, place=None, role=LEFT_OUT, accepted=None, tied=False, reason=gone)
-        if entry.role == GENUINE
-        else entry
-        for entry in search.entries(candidates)
-    ]
-    listed = [entry for entry in entries if entry.place is not None]
-    others = [
-        adding(entry, (Count("fa"),), (Count("gr"),), "nearest of all other subjects")
-        if k == 0
-        else replace(entry, reason=entry.reason or "a nearer one decides")
-        for k, entry in enumerate(listed)
-    ]
-    others = [replace(entry, place=k, tied=False) for k, entry in enumerate(others, start=1)]
-    left_out = [entry for entry in entries if entry.place is None]
+    others: list[Entry] = []
+    left_out = []
+    for entry in search.entries(candidates):
+        if entry.role == GENUINE:
+            entry = replace(entry, place=None, role=LEFT_OUT, accepted=None, reason=gone)
+        entry = replace(entry, tied=False)
+        if entry.place is None:
+            left_out.append(entry)
+            continue
+        if others:
+            entry = replace(entry, reason=entry.reason or "a nearer one decides")
+        else:
+            decides = "nearest of all other subjects"
+            entry = adding(entry, (Count("fa"),), (Count("gr"),), decides)
+        others.append(replace(entry, place=len(others) + 1))
     if not others:
         note = "No usable entry of another subject: no impostor attempt."
         return search.explained(IMPOSTOR, left_out, [note])
@@ -340,28 +346,26 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
     """Return the explanation of a row under closed-set identification."""
     search = replace(search, threshold=replace(search.threshold, distance=None))
     candidates = search.candidates()
+    listed = search.entries(candidates)
     best = BestMate.among(candidates, search.ties)
-    listed, notes = [], []
-    for entry in search.entries(candidates):
-        if best is not None and entry.role == GENUINE:
-            first = entry.column == best.candidate.decides
-            adds = tuple(Count("cms_count", r, w) for r, w in best.ranks) if first else ()
-            why = "a nearer mate decides"
-            if first:
-                why = "nearest mate: CMS from this rank on"
-            entry = adding(entry, adds, adds, why)
-        listed.append(entry if best is None else _ahead(entry, best))
     if best is None:
-        notes.append(_unmated(search))
-    elif text := best.says(search.ties):
-        notes.append(text)
+        note, counted = _unmated(search), "skipped"
+    else:
+        note, counted = best.says(search.ties), "attempts"
+        for k, entry in enumerate(listed):
+            if entry.role == GENUINE and entry.column == best.candidate.decides:
+                adds = best.counts("cms_count")
+                entry = adding(entry, adds, adds, "nearest mate: CMS from this rank on")
+            elif entry.role == GENUINE:
+                entry = adding(entry, (), (), "a nearer mate decides")
+            listed[k] = _ahead(entry, best)
     return TaskExplanation(
         task="closed_set",
         unit=search.unit,
         rule="no threshold: the rank of the nearest mate decides",
         entries=tuple(listed),
-        also=(Count("attempts" if best is not None else "skipped"),),
-        notes=tuple(notes),
+        also=(Count(counted),),
+        notes=tuple(filter(None, [note])),
     )
 
 
@@ -371,6 +375,7 @@ class RowExplainer:
     def __init__(
         self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
     ):
+        """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
         BlockReader(scores)  # which says what is not Scores
         if are_pairs(scores):
             raise ProtocolError(
@@ -394,7 +399,6 @@ class RowExplainer:
         self.cells = RowCells(self.plan.reader, scores, self.card)
         self.names = template_names(self.scores.probe_meta, self.scores.shape[0])
         self.claim = claim
-        self.jobs = {node: task.job for node, task in self.plan.tasks.items()}
         if claim is not None:
             self._require_verification()
         self.threshold, self.chosen = self._threshold(threshold)
@@ -472,8 +476,10 @@ class RowExplainer:
 
     def _ties(self) -> str:
         """Return the order of tied entries, as in identification; it changes no count."""
-        rules = [task.options.get("ties") for task in self.plan.tasks.values()]
-        return next(filter(None, rules), "pessimistic")
+        for task in self.plan.tasks.values():
+            if ties := task.options.get("ties"):
+                return str(ties)
+        return "pessimistic"
 
     def _claiming(self, job: VerificationJob, i: int) -> VerificationJob:
         """Return the job of the one claim of row `i`, if one is given."""
@@ -484,8 +490,16 @@ class RowExplainer:
             self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
         )
 
+    def _verification(self) -> VerificationJob | None:
+        """Return the first verification of the protocol; None without one."""
+        for task in self.plan.tasks.values():
+            if isinstance(task.job, VerificationJob):
+                return task.job
+        return None
+
     def _require_verification(self) -> None:
-        if not any(isinstance(job, VerificationJob) for job in self.jobs.values()):
+        """Take the claimed subject as the scores have it, or say that nobody claims here."""
+        if self._verification() is None:
             raise ProtocolError(
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
@@ -500,9 +514,8 @@ class RowExplainer:
         rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
-        verification = [job for job in self.jobs.values() if isinstance(job, VerificationJob)]
-        if verification:
-            job = verification[0]
+        job = self._verification()
+        if job is not None:
             try:
                 distance = chosen_threshold(
                     self.plan.reader, rule, templates=job.templates, fusion=job.fusion
@@ -734,15 +747,17 @@ def step_by_step(
             "explain one probe"
         )
     walks = tuple(map(explainer.row, range(m)))
-    unclear = {task.task for explained in walks for task in explained.tasks if task.conditional}
+    unclear = set()
+    for explained in walks:
+        for task in explained.tasks:
+            if task.conditional:
+                unclear.add(task.task)
     sums: dict[str, dict[Count, float]] = {}
     totals = []
     for explained in walks:
         for task in explained.tasks:
-            if task.task in unclear:
-                continue
-            known = [k._replace(amount=v) for k, v in sums.get(task.task, {}).items()]
-            added = [k._replace(amount=v) for k, v in task.counts.items()]
-            sums[task.task] = total(known + added)
-        totals.append({task: dict(counts) for task, counts in sums.items()})
+            if task.task not in unclear:
+                known = amounts(sums.get(task.task, {}))
+                sums[task.task] = total(known + amounts(task.counts))
+        totals.append(dict(sums))
     return Steps(walks=walks, totals=tuple(totals))

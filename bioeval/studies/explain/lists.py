@@ -7,9 +7,9 @@ some comparisons are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class RowCells:
     """
 
     def __init__(self, reader: BlockReader, given: Scores, card: Protocol):
+        """Take the names of the gallery; rows are read on request."""
         self.reader, self.scores = reader, reader.scores
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
@@ -94,6 +95,7 @@ class RowCells:
         return self._known[i]
 
     def _read(self, i: int) -> list[Cell]:
+        """Return the comparisons of row `i`, with the reasons of those that are no attempts."""
         block = self.reader.block(i, i + 1)
         row, gallery = i - block.low, self.reader.gallery
         raw = self.reader.given.read(i, i + 1)[0].tolist()
@@ -125,6 +127,7 @@ class _Reasons:
     """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
 
     def __init__(self, row: RowCells, i: int):
+        """Read what leaves comparisons of row `i` out: the mask, rules of the card, times."""
         self.scores, self.i = row.excluding, i
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
@@ -174,7 +177,7 @@ def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
     """Return the names of templates, from a metadata column of names; else their positions."""
     for name in ("template", *NAME_COLUMNS):
         if name in meta:
-            return [str(value) for value in meta[name].tolist()]
+            return list(map(str, meta[name].tolist()))
     return list(map(str, range(number)))
 
 
@@ -218,20 +221,17 @@ class Lister:
         listed = []
         for place, candidate in enumerate(ordered(candidates, ties), start=1):
             assert candidate.distance is not None
+            accepted = self.threshold.accepts(candidate.distance)
+            is_tied = candidate.column in tied
             entry = self._entry(candidate)
-            listed.append(
-                replace(
-                    entry,
-                    place=place,
-                    accepted=self.threshold.accepts(candidate.distance),
-                    tied=candidate.column in tied,
-                )
-            )
-        return listed + [self._entry(c) for c in candidates if c.distance is None]
+            listed.append(replace(entry, place=place, accepted=accepted, tied=is_tied))
+        for candidate in candidates:
+            if candidate.distance is None:
+                listed.append(self._entry(candidate))
+        return listed
 
     def _entry(self, candidate: Candidate) -> Entry:
         """Return a candidate as an entry without a place."""
-        usable = candidate.distance is not None
         score = candidate.cells[0].score
         reason = candidate.why
         if self.unit == "subject":
@@ -239,31 +239,32 @@ class Lister:
             if candidate.distance is not None:
                 score = self.threshold.sign * candidate.distance + 0.0
                 reason = reason or self._fused(candidate)
-        if candidate.own:
+        role = IMPOSTOR
+        if candidate.distance is None:
+            role = LEFT_OUT
+        elif candidate.own:
             role = GENUINE
-        else:
-            role = IMPOSTOR
         return Entry(
             place=None,
             column=candidate.decides,
             template=self.row.names[candidate.decides],
             subject=self.row.subjects[candidate.decides],
             score=score,
-            role=role if usable else LEFT_OUT,
+            role=role,
             reason=reason,
         )
 
     def _fused(self, candidate: Candidate) -> str:
         """Return the templates of which a fused score is made."""
-        used = [cell for cell in candidate.cells if cell.distance is not None]
+        used = usable(candidate.cells)
         if len(used) < 2:
             return ""
         method, k = parse_fusion(self.fusion)
         words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
-        which = words.get(method, method)
+        what = words.get(method, method)
         if len(used) > MOST_LISTED:
-            return f"{which} of {len(used)} templates"
-        return f"{which} of " + ", ".join(f"{self.row.names[c.column]}: {_short(c)}" for c in used)
+            return f"{what} of {len(used)} templates"
+        return f"{what} of " + ", ".join(f"{self.row.names[c.column]}: {_short(c)}" for c in used)
 
 
 def _short(cell: Cell) -> str:
@@ -301,43 +302,48 @@ class Candidate:
     cells: tuple[Cell, ...] = ()
 
 
-def templates(cells: Sequence[Cell]) -> list[Candidate]:
+Listed = TypeVar("Listed", Cell, Candidate)
+
+
+def usable(listed: Iterable[Listed]) -> list[Listed]:
+    """Return the comparisons, or candidates, that are attempts."""
+    return [each for each in listed if each.distance is not None]
+
+
+def templates(cells: Iterable[Cell]) -> list[Candidate]:
     """Return each template as a candidate."""
     return [Candidate(c.column, c.column, c.group, c.own, c.distance, c.why, (c,)) for c in cells]
 
 
+def by_group(listed: Iterable[Listed]) -> dict[int, list[Listed]]:
+    """Return comparisons, or candidates, by their subject."""
+    groups: dict[int, list[Listed]] = {}
+    for each in listed:
+        groups.setdefault(each.group, []).append(each)
+    return groups
+
+
 def subjects(cells: Sequence[Cell], fusion: str) -> list[Candidate]:
     """Return each subject as a candidate, by the fused score of its usable templates."""
-    groups: dict[int, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.group, []).append(cell)
-    return [_subject(group, fusion) for group in groups.values()]
+    return [_subject(tuple(group), fusion) for group in by_group(cells).values()]
 
 
-def _subject(cells: list[Cell], fusion: str) -> Candidate:
-    usable = [cell for cell in cells if cell.distance is not None]
-    first = cells[0]
-    if not usable:
+def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
+    """Return a subject, whose shown template is the nearest of those that decide its score."""
+    used, first = usable(cells), cells[0]
+    candidate = Candidate(first.column, first.column, first.group, first.own, None, "", cells)
+    if not used:
         reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
-        return Candidate(
-            first.column,
-            first.column,
-            first.group,
-            first.own,
-            None,
-            f"no template of the subject is left ({reasons})",
-            tuple(cells),
-        )
-    ordered = sorted(usable, key=lambda cell: (cell.distance, cell.column))
-    nearest = ordered[0]
-    distance = fused([cell.distance for cell in usable if cell.distance is not None], fusion)
-    why, decides = "", nearest
+        return replace(candidate, why=f"no template of the subject is left ({reasons})")
+    nearest = decides = min(used, key=lambda cell: (cell.distance, cell.column))
+    why, distances = "", [cell.distance for cell in used if cell.distance is not None]
+    distance = fused(distances, fusion)
     if distance is None:
         why = f"fewer than {parse_fusion(fusion)[1]} usable templates, for fusion {fusion}"
-    elif nearest.distance != distance:
-        decides = next((cell for cell in ordered if cell.distance == distance), nearest)
-    return Candidate(
-        nearest.column, decides.column, first.group, first.own, distance, why, tuple(cells)
+    elif distance in distances:
+        decides = min(used, key=lambda cell: (cell.distance != distance, cell.column))
+    return replace(
+        candidate, column=nearest.column, decides=decides.column, distance=distance, why=why
     )
 
 
@@ -389,7 +395,7 @@ def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
         assert candidate.distance is not None
         return candidate.distance, sign * candidate.own, candidate.column
 
-    return sorted((c for c in candidates if c.distance is not None), key=key)
+    return sorted(usable(candidates), key=key)
 
 
 def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
@@ -405,10 +411,11 @@ def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
 
 def tied_columns(candidates: Sequence[Candidate]) -> set[int]:
     """Return the columns of candidates tied with one of the other role."""
-    usable = [(c.distance, c) for c in candidates if c.distance is not None]
-    own = {distance for distance, c in usable if c.own}
-    others = {distance for distance, c in usable if not c.own}
-    return {c.column for distance, c in usable if distance in (own & others)}
+    distances: dict[bool, set[float | None]] = {True: set(), False: set()}
+    for candidate in usable(candidates):
+        distances[candidate.own].add(candidate.distance)
+    shared = distances[True] & distances[False]
+    return {candidate.column for candidate in candidates if candidate.distance in shared}
 
 
 OF_CMC = "the list of the CMC"
@@ -424,6 +431,11 @@ class Match:
     closer: int
     tied: int
     before: int
+
+    @property
+    def facts(self) -> tuple[int, int, int, int]:
+        """What its rank depends on where it is the only match; see :func:`places`."""
+        return self.closer, self.tied, self.before, 1
 
     def rank(self, ties: str) -> int:
         """Return the rank; with expected ties the stable rank."""
@@ -459,31 +471,21 @@ class QueryRow:
         raw, values = given.read(i, i + 1), given.distances(i, i + 1)[0]
         if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
-        entries = []
+        cells = []
         for column, distance in enumerate(values.tolist()):
-            score, why, usable = raw[0, column].item(), "", bool(listed[column])
+            identity, score, why = int(lists.identity[column]), raw[0, column].item(), ""
             if column == itself:
-                score, why = None, ITSELF
-            elif not usable:
-                why = self._removed(rule, column)
+                distance, score, why = None, None, ITSELF
+            elif not listed[column]:
+                distance, why = None, self._removed(rule, column)
             elif np.isnan(distance):
-                cells = {cell.column: cell.why for cell in self.row.of(i)}
-                why, usable = cells[column] or FAILED, False
+                distance, why = None, self.row.of(i)[column].why or FAILED
             elif np.isnan(score):
                 why = f"{FAILED}: at an infinite distance"
-            elif lists.distractors[lists.identity[column]]:
+            elif lists.distractors[identity]:
                 why = "distractor"
-            entries.append(
-                Cell(
-                    column,
-                    int(lists.identity[column]),
-                    bool(own[column]),
-                    distance if usable else None,
-                    score,
-                    why,
-                )
-            )
-        return templates(entries)
+            cells.append(Cell(column, identity, bool(own[column]), distance, score, why))
+        return templates(cells)
 
     def _removed(self, rule: str, column: int) -> str:
         """Return why the convention removes an entry."""
@@ -504,15 +506,20 @@ class QueryRow:
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     """Return the matches of a query in order, nearest first."""
-    usable = ordered(candidates, "stable")
-    others = [c for c in usable if not c.own]
+    own: list[Candidate] = []
+    others: list[tuple[float, int]] = []
+    for candidate in ordered(candidates, "stable"):
+        if candidate.own:
+            own.append(candidate)
+        elif candidate.distance is not None:
+            others.append((candidate.distance, candidate.column))
+    distances, columns = np.array(others, dtype=float).reshape(-1, 2).T
     matches = []
-    for order, match in enumerate((c for c in usable if c.own), start=1):
-        assert match.distance is not None
-        closer = sum(c.distance is not None and c.distance < match.distance for c in others)
-        tied = [c for c in others if c.distance == match.distance]
-        before = sum(c.column < match.column for c in tied)
-        matches.append(Match(match, order, closer, len(tied), before))
+    for order, match in enumerate(own, start=1):
+        tied = distances == match.distance
+        closer = int((distances < match.distance).sum())
+        before = int((tied & (columns < match.column)).sum())
+        matches.append(Match(match, order, closer, int(tied.sum()), before))
     return matches
 
 
@@ -525,6 +532,9 @@ def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
 
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
     """Return the precision at each match, by a form of average precision."""
+    if form != "tied-once" and _undefined(matches, ties):
+        return [float("nan")] * len(matches)
+    last = {match.candidate.distance: match.order for match in matches}  # of equally close ones
     values = []
     for match in matches:
         rank, order = match.rank(ties), match.order
@@ -535,14 +545,15 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
                 earlier = (order - 1) / (rank - 1)
             precision = (earlier + precision) / 2
         elif form == "tied-once":
-            same = [m.order for m in matches if m.candidate.distance == match.candidate.distance]
-            precision = max(same) / (max(same) + match.closer + match.tied)
-        elif ties == "expected" and any(m.tied for m in matches):
-            precision = float("nan")
+            order = last[match.candidate.distance]
+            precision = order / (order + match.closer + match.tied)
         values.append(precision)
-    if ties == "expected" and form == "trapezoid" and any(m.tied for m in matches):
-        return [float("nan")] * len(values)
     return values
+
+
+def _undefined(matches: Sequence[Match], ties: str) -> bool:
+    """Whether means over the matches are not defined: with expected ties."""
+    return ties == "expected" and any(match.tied for match in matches)
 
 
 def cmc_counts(
@@ -553,24 +564,18 @@ def cmc_counts(
     first = matches[0]
     at = first.candidate.column
     if counts == "allshots":
-        return {
-            m.candidate.column: _shares(
-                places((m.closer, m.tied, m.before, 1), ties), 1 / len(matches)
-            )
-            for m in matches
-        }
+        shares = {}
+        for match in matches:
+            shares[match.candidate.column] = _shares(places(match.facts, ties), 1 / len(matches))
+        return shares
     if counts == "first-match":
         return {at: _shares(places(facts_of_first(matches), ties))}
     if counts == "identity-dedup":
-        of_each: dict[int, Candidate] = {}
-        for candidate in ordered(candidates, "stable"):
-            of_each.setdefault(candidate.group, candidate)
-        nearest = [c for c in of_each.values() if not c.own]
-        best = first.candidate
-        closer = [c for c in nearest if _closer(c, best)]
-        tied = [c for c in nearest if c.distance == best.distance]
-        before = sum(c.column < best.column for c in tied)
-        return {at: _shares(places((len(closer), len(tied), before, 1), ties))}
+        listed = [first.candidate]
+        for group in by_group(ordered(candidates, "stable")).values():
+            if not group[0].own:
+                listed.append(group[0])
+        return {at: _shares(places(matches_of(listed)[0].facts, ties))}
     return _single_shots(candidates, matches, convention)
 
 
@@ -584,34 +589,27 @@ def _single_shots(
     """
     if convention.ties == "expected":
         return {}
-    groups: dict[int, list[Candidate]] = {}
-    for candidate in candidates:
-        if not candidate.own and candidate.distance is not None:
-            groups.setdefault(candidate.group, []).append(candidate)
+    groups = by_group(c for c in usable(candidates) if not c.own)
     shares = {}
     for match in matches:
-        chances = [1.0]  # of 0, 1, 2 ... identities that are closer
+        chances = np.ones(1)  # of 0, 1, 2 ... identities that are closer
         for entries in groups.values():
             p = sum(_before(c, match.candidate, convention.ties) for c in entries) / len(entries)
-            chances = [
-                a * (1 - p) + b * p for a, b in zip([*chances, 0.0], [0.0, *chances], strict=True)
-            ]
-        shares[match.candidate.column] = [
-            Count("cmc_count", rank, chance / len(matches))
-            for rank, chance in enumerate(chances, start=1)
-            if chance
-        ]
+            chances = np.append(chances, 0.0) * (1 - p) + np.append(0.0, chances) * p
+        counts = []
+        for rank, chance in enumerate(chances.tolist(), start=1):
+            if chance:
+                counts.append(Count("cmc_count", rank, chance / len(matches)))
+        shares[match.candidate.column] = counts
     return shares
 
 
 def _before(other: Candidate, match: Candidate, ties: str) -> bool:
+    """Whether an entry of another identity is before a match."""
+    assert other.distance is not None and match.distance is not None
     if other.distance != match.distance:
-        return _closer(other, match)
+        return other.distance < match.distance
     return ties == "pessimistic" or (ties == "stable" and other.column < match.column)
-
-
-def _closer(one: Candidate, other: Candidate) -> bool:
-    return one.distance is not None and other.distance is not None and one.distance < other.distance
 
 
 def _shares(ranks: Sequence[tuple[int, float]], each: float = 1) -> list[Count]:
@@ -630,16 +628,19 @@ def explain_query(query: QueryRow) -> list[TaskExplanation]:
     ]
 
 
-def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
+def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
+    """Return the explanation of a query on one list: of the CMC, of average precision, or both."""
     convention, ties = query.convention, query.convention.ties
     candidates = query.candidates(rule)
     matches = matches_of(candidates)
-    adds: dict[int, list[Count]] = {m.candidate.column: [] for m in matches}
+    adds: dict[int, list[Count]] = {}
+    for match in matches:
+        adds[match.candidate.column] = []
     reasons: dict[int, str] = {}
-    if matches and which != OF_AP:
+    if matches and role != OF_AP:
         for column, counts in cmc_counts(candidates, matches, convention).items():
             adds[column] += counts
-    if which != OF_CMC:
+    if role != OF_CMC:
         parts = precisions(matches, ties, convention.ap)
         for match, precision in zip(matches, parts, strict=True):
             column = match.candidate.column
@@ -651,11 +652,9 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
             adds[column] += _cut(match, convention, len(matches))
         if matches:
             last = matches[-1]
-            unclear = ties == "expected" and any(m.tied for m in matches)
-            if unclear:
+            inp = len(matches) / last.rank(ties)
+            if _undefined(matches, ties):
                 inp = float("nan")
-            else:
-                inp = len(matches) / last.rank(ties)
             adds[last.candidate.column].append(Count("inp", None, inp))
     lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")
     entries = []
@@ -664,15 +663,18 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
             given = tuple(adds[entry.column])
             entry = adding(entry, given, given, reasons.get(entry.column, ""))
         entries.append(entry)
-    also, notes = ((), []) if which == OF_CMC else _of_query(query, matches)
-    if which == OF_CMC and not matches:
+    also: tuple[Count, ...] = ()
+    notes: list[str] = []
+    if role != OF_CMC:
+        also, notes = _of_query(query, matches)
+    elif not matches:
         notes = ["No match is left on this list: the CMC finds none."]
     notes += _ties(matches, ties)
     return TaskExplanation(
         task="reid",
-        role=which,
+        role=role,
         unit="template",
-        rule=_rule(convention, which),
+        rule=_rule(convention, role),
         entries=tuple(entries),
         also=also,
         notes=tuple(notes),
@@ -706,12 +708,13 @@ def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, .
 
 
 def _ties(matches: Sequence[Match], ties: str) -> list[str]:
-    tied = [m for m in matches if m.tied]
+    """Return a note on matches that are tied; none without any."""
+    tied = sum(match.tied > 0 for match in matches)
     if not tied:
         return []
     what = "1 match has"
-    if len(tied) != 1:
-        what = f"{len(tied)} matches have"
+    if tied != 1:
+        what = f"{tied} matches have"
     undefined = ""
     if ties == "expected":
         undefined = "; average precision is not defined then (NaN)"
@@ -719,7 +722,8 @@ def _ties(matches: Sequence[Match], ties: str) -> list[str]:
     return [f"Tie: {what} {others}. Ties are {ties}{undefined}."]
 
 
-def _rule(convention: Convention, which: str) -> str:
+def _rule(convention: Convention, role: str) -> str:
+    """Return what counts on a list, in one sentence."""
     counts = {
         "first-match": "the first match counts in the CMC",
         "allshots": "each match counts in the CMC, with 1 / matches, at its rank among non-matches",
@@ -731,5 +735,4 @@ def _rule(convention: Convention, which: str) -> str:
         precision = "average precision is the mean of (P(k - 1) + P(k)) / 2 at the matches"
     if convention.ap == "tied-once":
         precision += ", equal scores as one threshold"
-    parts = {"": [counts, precision], OF_CMC: [counts], OF_AP: [precision]}[which]
-    return "; ".join(parts)
+    return {"": f"{counts}; {precision}", OF_CMC: counts, OF_AP: precision}[role]

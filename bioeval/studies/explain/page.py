@@ -29,11 +29,14 @@ MOST_ENTRIES = 400
 def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
     """Return the section of an explained row."""
     pictures = pictures_of_templates(images, templates_of(explained))
+    rows = []
+    for task in explained.tasks:
+        rows.append([task.title, adds(task), why(task)])
     adding = {
         "name": "adds",
         "caption": "What this row adds to the counters",
         "heads": ["Task", "Adds", "Why"],
-        "rows": [[task.title, adds(task), why(task)] for task in explained.tasks],
+        "rows": rows,
     }
     return {
         "title": explained.title,
@@ -53,14 +56,12 @@ def _lists(
     explained: RowExplanation, pictures: Mapping[str, Thumbnail]
 ) -> Iterator[dict[str, Any]]:
     """Yield the lists as shown in text and picture, and the full lists of those shortened."""
-    for k, (shown, whole) in enumerate(
-        zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
-    ):
-        shortened = any(line.number > 1 for line in shown.lines)
+    pairs = zip(lists_of(explained), lists_of(explained, shorten=False), strict=True)
+    for k, (shown, whole) in enumerate(pairs, start=1):
+        shortened = len(shown.single) < len(shown.lines)
+        note = []
         if shortened:
             note = ["Decisive entries are shown; the others are counted."]
-        else:
-            note = []
         table = _list(shown, explained, f"list-{k}", note)
         if pictures:
             table["heads"].insert(1, "Image")
@@ -85,11 +86,15 @@ def _list(
         place = {"text": line.place, "right": True}
         names = line.template, line.subject, "" if line.score is None else line.score
         rows.append([place, *names, line.role_text, accepted, *line.cells, line.reason])
-    said = [*note, *(f"{text}." for text in shown.left_out)]
+    said = list(note)
+    for text in shown.left_out:
+        said.append(f"{text}.")
     if shown.conditional:
         said.append("a | b: a if accepted, b if rejected.")
     score_head = noun(explained.kind).capitalize()
-    heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
-    heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
+    heads = ["Place", what, "Subject", score_head, "Role", "Accepted"]
+    for head in shown.heads:
+        heads.append(f"{head[0].upper()}{head[1:]}")
+    heads.append("Reason")
     caption = title_of(shown)
     return {"name": name, "caption": caption, "heads": heads, "rows": rows, "note": " ".join(said)}

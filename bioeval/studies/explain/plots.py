@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -75,10 +76,11 @@ class RowWalkDisplay(Display):
         self.walk = walk
         self.lists = lists_of(walk)
         faces = Images(folder=None)
-        pictures = {
-            name: faces.find(name) for name in pictures_of_templates(faces, templates_of(walk))
-        }
-        self._faces = {name: face for name, face in pictures.items() if face is not None}
+        self._faces = {}
+        for name in pictures_of_templates(faces, templates_of(walk)):
+            face = faces.find(name)
+            if face is not None:
+                self._faces[name] = face
 
     @classmethod
     def from_results(cls, data: RowExplanation) -> Self:
@@ -91,35 +93,35 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
+        line = _LINE
         if self._faces:
             line = _PICTURED
-        else:
-            line = _LINE
-        high = [line * max(len(x.lines), 1) + _LINE * _extra(x) + _AROUND for x in self.lists]
+        high = []
+        for shown in self.lists:
+            high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
         first = self._axes(ax, (self._wide(), sum(high) + 0.2))
         self.axes_ = [first]
         place = first.get_subplotspec()
         if len(high) > 1 and place is not None:
             parts = place.subgridspec(len(high), 1, height_ratios=high)
             first.set_subplotspec(parts[0])
-            self.axes_ += [self._more_axes(parts[k]) for k in range(1, len(high))]
+            for k in range(1, len(high)):
+                self.axes_.append(self._more_axes(parts[k]))
+        title = self.walk.title
         if name:
-            title = f"{name}: {self.walk.title}"
-        else:
-            title = self.walk.title
-        for k, (axes, shown) in enumerate(zip(self.axes_, self.lists, strict=False)):
+            title = f"{name}: {title}"
+        heading = f"{as_plot_text(title)}: list of"
+        over = self._over()
+        for axes, shown in zip(self.axes_, self.lists, strict=False):
             what = "templates"
             if shown.unit == "subject":
                 what = "subjects"
             if shown.tasks[0].task == "reid":
                 what = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
-            if k == 0:
-                heading = f"{as_plot_text(title)}: list of {what}"
-            else:
-                heading = f"List of {what}"
             rows = max(head.count(",") + 1 for head in shown.heads)
-            self._titled(heading, None, self._over() if k == 0 else (), axes, 12.0 * rows)
+            self._titled(f"{heading} {what}", None, over, axes, 12.0 * rows)
             self._draw(axes, shown, style)
+            heading, over = "List of", []
         self._face(first, self.walk.name, 1, "axes fraction", (-_LARGE / 2 - 6, 34), _LARGE)
         return self
 
@@ -129,11 +131,9 @@ class RowWalkDisplay(Display):
         """Draw the picture of a template, if it has one, beside a place of the left edge."""
         if name not in self._faces:
             return
-        pixels = (round(2 * size),) * 2  # two to a point
-        if pixels[0] < 64:
-            shown = self._faces[name].resize(pixels)
-        else:
-            shown = self._faces[name]
+        shown, pixels = self._faces[name], round(2 * size)  # two to a point
+        if pixels < 64:
+            shown = shown.resize((pixels, pixels))
         grey = np.asarray(shown)
         picture = OffsetImage(grey, zoom=size / grey.shape[0], cmap="gray", norm=Normalize(0, 255))
         box = AnnotationBbox(
@@ -149,11 +149,11 @@ class RowWalkDisplay(Display):
         ax.add_artist(box)
 
     def _over(self) -> list[str]:
+        """Return what is said below the title: the data, and the threshold."""
         walk = self.walk
+        said = []
         if walk.system:
-            said = [as_plot_text(walk.system)]
-        else:
-            said = []
+            said.append(as_plot_text(walk.system))
         said += [walk.layout, f"protocol {walk.protocol}"]
         lines = ["; ".join(said)]
         if walk.threshold is not None and not math.isnan(walk.threshold):
@@ -195,13 +195,16 @@ class RowWalkDisplay(Display):
                 else:
                     score = right
             if not math.isfinite(line.score):
+                aside, side = 8, "left"
+                if score == right:
+                    aside, side = -8, "right"
                 self._note(
                     score_text(line.score),
                     (score, y),
-                    (-8 if score == right else 8, 0),
+                    (aside, 0),
                     ax,
                     xycoords="data",
-                    ha="right" if score == right else "left",
+                    ha=side,
                     va="center",
                 )
             ax.hlines(y, left, score, color=_BAR, linewidth=1.0, zorder=1)
@@ -224,12 +227,12 @@ class RowWalkDisplay(Display):
         self._words(ax, shown)
         self._labelled(score_label(self.walk.kind), "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
-        below = [*shown.left_out]
+        below = list(map(_wrapped, shown.left_out))
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
             self._note(
-                "\n".join(row for text in below for row in _wrapped(text)),
+                "\n".join(below),
                 (0, 0),
                 (0, -36),
                 ax,
@@ -240,17 +243,21 @@ class RowWalkDisplay(Display):
 
     def _wide(self) -> float:
         """Return the width of a picture in inches: names, axes and words."""
-        words = max(_columns(shown)[-1][2] + _length(_columns(shown)[-1]) for shown in self.lists)
-        names = max(len(name) for shown in self.lists for name in ["", *_names(shown)])
+        words, names = 0.0, [""]
+        for shown in self.lists:
+            words = max(words, _columns(shown)[-1].end)
+            names += _names(shown)
         faces = 0.0
         if self._faces:
             faces = _SMALL + 8
-        return max(8.2, (names * _NAME_LETTER + faces + _AXES + words) / 72)
+        return max(8.2, (max(map(len, names)) * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite score of all lists and the threshold."""
-        scores = [self.walk.threshold, *(x.score for part in self.lists for x in part.lines)]
-        finite = [x for x in scores if x is not None and math.isfinite(x)]
+        scores = [self.walk.threshold]
+        for shown in self.lists:
+            scores += map(attrgetter("score"), shown.lines)
+        finite = [score for score in scores if score is not None and math.isfinite(score)]
         if finite:
             return (min(finite), max(finite))
         return (0.0, 1.0)
@@ -286,33 +293,36 @@ class RowWalkDisplay(Display):
         side = 1
         if larger_is_closer(self.walk.kind):
             side = -1
-        for word, way in (("accepted", 1), ("rejected", -1)):
+        sides = {1: "left", -1: "right"}
+        for word, way, va in (("accepted", 1, "bottom"), ("rejected", -1, "top")):
             self._note(
                 word,
                 (at, y),
                 (4 * side * way, 2 * way),
                 ax,
                 xycoords="data",
-                ha="left" if side * way > 0 else "right",
-                va="bottom" if way > 0 else "top",
+                ha=sides[side * way],
+                va=va,
                 annotation_clip=False,
             )
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: role, and counters by task."""
         given: dict[str, Any] = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
-        for head, texts, at in _columns(shown):
-            rows = head.replace(", ", "\n")
-            self._note(rows, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
-            for y, (text, line) in enumerate(zip(texts, shown.lines, strict=True), start=1):
-                quiet = text in ("-", "left out") or not head
+        for column in _columns(shown):
+            head, at = column.head.replace(", ", "\n"), column.start
+            self._note(head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
+            for y, (text, line) in enumerate(zip(column.texts, shown.lines, strict=True), start=1):
+                colour: Any = ink(_ROLES[line.role][0])
+                if text in ("-", "left out") or not head:
+                    colour = QUIET
                 self._note(
                     text,
                     (1, y),
                     (at, 0),
                     ax,
                     xycoords=("axes fraction", "data"),
-                    color=QUIET if quiet else ink(_ROLES[line.role][0]),
+                    color=colour,
                     va="center",
                     **given,
                 )
@@ -332,21 +342,34 @@ def _names(shown: ShownList) -> list[str]:
     return texts
 
 
-def _columns(shown: ShownList) -> list[tuple[str, list[str], float]]:
-    """Return the columns of words: heading, texts, and start in points."""
-    columns = [("role", [line.role_text for line in shown.lines], _GAP)]
-    texts = [(head, [x.cells[k] for x in shown.lines]) for k, head in enumerate(shown.heads)]
+@dataclass(frozen=True)
+class WordColumn:
+    """A column of words beside a list."""
+
+    head: str
+    texts: tuple[str, ...]
+    start: float  # in points
+
+    @property
+    def end(self) -> float:
+        """The place where it ends, in points."""
+        return self.start + _LETTER * max(map(len, [*self.texts, *self.head.split(", ")]))
+
+
+def _columns(shown: ShownList) -> list[WordColumn]:
+    """Return the columns of words: role, counters by task, and reasons where there are any."""
+    heads = ["role", *shown.heads]
+    rows = [(line.role_text, *line.cells) for line in shown.lines]
     if any(line.reason for line in shown.lines):
-        texts.append(("", [textwrap.shorten(x.reason, 60) for x in shown.lines]))
-    for head, words in texts:
-        columns.append((head, words, columns[-1][2] + _length(columns[-1]) + _GAP))
+        heads.append("")
+        for k, line in enumerate(shown.lines):
+            rows[k] += (textwrap.shorten(line.reason, 60),)
+    columns: list[WordColumn] = []
+    start = _GAP
+    for k, head in enumerate(heads):
+        columns.append(WordColumn(head, tuple(row[k] for row in rows), start))
+        start = columns[-1].end + _GAP
     return columns
-
-
-def _length(column: tuple[str, list[str], float]) -> float:
-    """Return the width of a column of words in points."""
-    head, texts, _ = column
-    return _LETTER * max([*map(len, texts), *map(len, head.split(", "))])
 
 
 def _cut(text: str) -> str:
@@ -357,12 +380,14 @@ def _cut(text: str) -> str:
 
 def _extra(shown: ShownList) -> float:
     """Return the lines of text below a list."""
-    texts: Sequence[str] = [*shown.left_out, *(["a | b"] if shown.conditional else [])]
-    return 0.65 * sum(len(_wrapped(text)) for text in texts)
+    rows = int(shown.conditional)
+    for text in shown.left_out:
+        rows += 1 + _wrapped(text).count("\n")
+    return 0.65 * rows
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 105)
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 105)
 
 
 def row_walk(

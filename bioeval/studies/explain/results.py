@@ -82,19 +82,22 @@ def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
     >>> counts_text(Count("cmc_count", rank, 0.2) for rank in range(1, 6))
     'CMC(1 to 5)'
     """
-    given = list(counts)
-    texts = []
-    for name in dict.fromkeys(count.name for count in given):
-        same = [count for count in given if count.name == name]
-        if len(same) > MOST_RANKS:
-            ranks = sorted(count.rank or 0 for count in same)
-            amount = sum(count.amount for count in same)
-            if abs(amount - round(amount)) < 1e-9:
-                amount = round(amount)
-            text = SYMBOLS[name].format(rank=f"{ranks[0]} to {ranks[-1]}")
-            texts.append(text if amount == 1 else f"{amount_text(amount)} {text}")
-        else:
-            texts += [counter_text(count) for count in same]
+    by_name: dict[str, list[Count]] = {}
+    for count in counts:
+        by_name.setdefault(count.name, []).append(count)
+    texts: list[str] = []
+    for name, same in by_name.items():
+        if len(same) <= MOST_RANKS:
+            texts += map(counter_text, same)
+            continue
+        ranks = [count.rank or 0 for count in same]
+        amount = sum(count.amount for count in same)
+        if abs(amount - round(amount)) < 1e-9:
+            amount = round(amount)
+        text = SYMBOLS[name].format(rank=f"{min(ranks)} to {max(ranks)}")
+        if amount != 1:
+            text = f"{amount_text(amount)} {text}"
+        texts.append(text)
     return joined.join(texts)
 
 
@@ -105,6 +108,11 @@ def total(counts: Iterable[Count]) -> dict[Count, float]:
         key = count._replace(amount=0)
         sums[key] = sums.get(key, 0) + count.amount
     return dict(sorted(sums.items(), key=lambda x: (_ORDER.index(x[0].name), x[0].rank or 0)))
+
+
+def amounts(sums: Mapping[Count, float]) -> list[Count]:
+    """Return sums as counts of these amounts."""
+    return [count._replace(amount=amount) for count, amount in sums.items()]
 
 
 class Quotient(NamedTuple):
@@ -131,10 +139,10 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
         return counts.get(Count(name, None, 0), 0)
 
     def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
-        at = {k.rank: v for k, v in counts.items() if k.name == counter and k.rank is not None}
+        last = max((k.rank or 1 for k in counts if k.name == counter), default=1)
         so_far = 0.0
-        for rank in range(1, max(at, default=1) + 1):
-            so_far += at.get(rank, 0)
+        for rank in range(1, last + 1):
+            so_far += counts.get(Count(counter, rank, 0), 0)
             yield Quotient(name, rank, formula, so_far, over)
 
     if task.startswith("verification"):
@@ -219,9 +227,8 @@ class Entry:
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        given = ("place", "column", "template", "subject", "score", "role", "reason", "accepted")
-        document = {name: getattr(self, name) for name in given}
-        document["tied"] = self.tied
+        names = "place", "column", "template", "subject", "score", "role", "reason", "accepted"
+        document = _fields(self, *names, "tied")
         if self.conditional:
             document["if_accepted"] = _documents(self.if_accepted)
             document["if_rejected"] = _documents(self.if_rejected)
@@ -230,8 +237,19 @@ class Entry:
         return document
 
 
+def _fields(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
+
+
 def _documents(counts: Iterable[Count]) -> list[dict[str, Any]]:
-    return [{k: v for k, v in count._asdict().items() if v is not None} for count in counts]
+    """Return counts as plain values, without a rank where they have none."""
+    documents = []
+    for count in counts:
+        document = count._asdict()
+        if count.rank is None:
+            del document["rank"]
+        documents.append(document)
+    return documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +286,10 @@ class TaskExplanation:
     @property
     def counts(self) -> dict[Count, float]:
         """The sum of the row's contributions, by counter (of amount 0)."""
-        return total([*(c for entry in self.entries for c in entry.counts), *self.also])
+        counts: list[Count] = []
+        for entry in self.entries:
+            counts += entry.counts
+        return total([*counts, *self.also])
 
     @property
     def conditional(self) -> bool:
@@ -286,12 +307,13 @@ class TaskExplanation:
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return {
-            "task": self.task,
-            **({"role": self.role} if self.role else {}),
+        document: dict[str, Any] = {"task": self.task}
+        if self.role:
+            document["role"] = self.role
+        return document | {
             "unit": self.unit,
             "rule": self.rule,
-            "counts": _documents(k._replace(amount=v) for k, v in self.counts.items()),
+            "counts": _documents(amounts(self.counts)),
             "notes": list(self.notes),
             "list": [entry.document() for entry in self.entries],
         }
@@ -362,20 +384,8 @@ class RowExplanation:
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        given = (
-            "probe",
-            "name",
-            "subject",
-            "probes",
-            "layout",
-            "kind",
-            "protocol",
-            "system",
-            "threshold",
-            "threshold_is",
-        )
-        document = {name: getattr(self, name) for name in given}
-        return document | {
+        names = ["probe", "name", "subject", "probes", "layout", "kind", "protocol", "system"]
+        return _fields(self, *names, "threshold", "threshold_is") | {
             "notes": list(self.notes),
             "tasks": [task.document() for task in self.tasks],
         }
@@ -387,21 +397,17 @@ class RowExplanation:
 
 def columns_of(walks: Iterable[RowExplanation]) -> dict[str, list[Any]]:
     """Return all entries of some rows as columns, for a table."""
-    of_entry = ("place", "column", "template", "subject", "score", "role", "accepted")
-    rows = [
-        {
-            "probe": explained.probe,
-            "task": task.task,
-            "as": task.role,
-            **{name: getattr(entry, name) for name in of_entry},
-            "counts": in_words(entry),
-            "reason": entry.reason,
-        }
-        for explained in walks
-        for task in explained.tasks
-        for entry in task.entries
-    ]
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    names = "place", "column", "template", "subject", "score", "role", "accepted"
+    columns: dict[str, list[Any]] = {}
+    for explained in walks:
+        for task in explained.tasks:
+            for entry in task.entries:
+                row = {"probe": explained.probe, "task": task.task, "as": task.role}
+                row |= _fields(entry, *names)
+                row |= {"counts": in_words(entry), "reason": entry.reason}
+                for name, value in row.items():
+                    columns.setdefault(name, []).append(value)
+    return columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,16 +446,10 @@ class StepByStep:
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return {
-            "steps": [
-                explained.document()
-                | {
-                    "totals": {
-                        task: _documents(k._replace(amount=v) for k, v in counts.items())
-                        for task, counts in sums.items()
-                    }
-                }
-                for explained, sums in zip(self.walks, self.totals, strict=True)
-            ],
-            "rates": self.rates,
-        }
+        steps = []
+        for explained, sums in zip(self.walks, self.totals, strict=True):
+            totals = {}
+            for task, counts in sums.items():
+                totals[task] = _documents(amounts(counts))
+            steps.append(explained.document() | {"totals": totals})
+        return {"steps": steps, "rates": self.rates}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -109,7 +110,12 @@ class ShownList:
         known = [line.accepted for line in self.lines]
         if not known or known[0] is None:
             return None
-        return sum(bool(x) for x in known)
+        return known.count(True)
+
+    @property
+    def single(self) -> list[Line]:
+        """The lines of one entry each."""
+        return [line for line in self.lines if line.number == 1]
 
     @property
     def conditional(self) -> bool:
@@ -138,54 +144,64 @@ def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
     """Whether a task uses the list of another, perhaps with more entries."""
     if first.unit != other.unit or "reid" in (first.task, other.task):
         return False
-    if {e.column for e in first.entries} != {e.column for e in other.entries}:
+    columns = set(_columns(first.entries))
+    if columns != set(_columns(other.entries)):
         return False
-    places = {e.column for e in other.entries if e.place is not None}
-    mine = [e.column for e in first.entries if e.place is not None and e.column in places]
-    return mine == [e.column for e in other.entries if e.place is not None]
+    theirs = _columns(_placed(other))
+    left_out = columns.difference(theirs)
+    return theirs == [column for column in _columns(_placed(first)) if column not in left_out]
+
+
+def _columns(entries: Iterable[Entry]) -> list[int]:
+    return [entry.column for entry in entries]
+
+
+def _placed(task: TaskExplanation) -> list[Entry]:
+    return [entry for entry in task.entries if entry.place is not None]
 
 
 def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
+    """Return the list that some tasks share."""
     first = tasks[0]
-    by_column = [{entry.column: entry for entry in task.entries} for task in tasks]
-    listed = [entry for entry in first.entries if entry.place is not None]
-    rows = [tuple(entries[entry.column] for entries in by_column) for entry in listed]
-    if shorten:
-        kept = _kept(rows, tasks)
-    else:
-        kept = [True] * len(rows)
-    lines = tuple(_lines(rows, kept, alone=len(tasks) == 1))
-    if first.task == "reid":
-        lines = tuple(replace(line, word=_WORDS[line.role]) for line in lines)
-    return ShownList(tuple(tasks), lines, tuple(_left_out(first)))
+    rows: dict[int, list[Entry]] = {column: [] for column in _columns(_placed(first))}
+    for task in tasks:
+        for entry in task.entries:
+            if entry.column in rows:
+                rows[entry.column].append(entry)
+    listed = list(rows.values())
+    kept = [True] * len(listed)
+    if shorten and len(listed) > LONGEST:
+        kept = _kept(listed, tasks)
+    lines = []
+    for line in _lines(listed, kept, alone=len(tasks) == 1):
+        if first.task == "reid":
+            line = replace(line, word=_WORDS[line.role])
+        lines.append(line)
+    return ShownList(tuple(tasks), tuple(lines), tuple(_left_out(first)))
 
 
-def _kept(rows: Sequence[tuple[Entry, ...]], tasks: Sequence[TaskExplanation]) -> list[bool]:
-    """Return which rows of a list are shown individually."""
-    if len(rows) <= LONGEST:
-        return [True] * len(rows)
+def _kept(rows: Sequence[Sequence[Entry]], tasks: Sequence[TaskExplanation]) -> list[bool]:
+    """Return which rows of a long list are shown individually."""
     accepted = [row[0].accepted for row in rows]
-    if accepted[0] is not None:
-        edge = accepted.count(True)
-    else:
-        edge = -1
+    edge = accepted.count(True)
     kept, genuine = [], 0
     for k, row in enumerate(rows):
-        genuine += row[0].role == GENUINE
-        decides = any(
-            entry.if_accepted or entry.if_rejected
-            for entry, task in zip(row, tasks, strict=True)
-            if not task.task.startswith("verification")
-        )
-        mine = row[0].role == GENUINE and genuine <= MOST_GENUINE
-        kept.append(k < FIRST or decides or mine or (edge >= 0 and edge - 2 <= k < edge + 2))
+        shown = k < FIRST
+        if accepted[0] is not None:
+            shown |= edge - 2 <= k < edge + 2
+        if row[0].role == GENUINE:
+            genuine += 1
+            shown |= genuine <= MOST_GENUINE
+        for entry, task in zip(row, tasks, strict=True):
+            if not task.task.startswith("verification"):
+                shown |= bool(entry.if_accepted or entry.if_rejected)
+        kept.append(shown)
     return kept
 
 
-def _lines(
-    rows: Sequence[tuple[Entry, ...]], kept: Sequence[bool], *, alone: bool
-) -> Iterator[Line]:
-    run: list[tuple[Entry, ...]] = []
+def _lines(rows: Sequence[Sequence[Entry]], kept: Sequence[bool], *, alone: bool) -> Iterator[Line]:
+    """Yield the lines of a list; neighbours of one kind that are not shown are joined."""
+    run: list[Sequence[Entry]] = []
     for row, shown in zip(rows, kept, strict=True):
         if run and (shown or _kind(row[0]) != _kind(run[-1][0])):
             yield from _joined(run, alone)
@@ -201,31 +217,37 @@ def _kind(entry: Entry) -> tuple[str, bool | None]:
     return entry.role, entry.accepted
 
 
-def _joined(run: list[tuple[Entry, ...]], alone: bool) -> Iterator[Line]:
+def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
     """Yield the line of entries that are not shown individually."""
     if len(run) < 3:
-        yield from (_line(row, alone) for row in run)
+        for row in run:
+            yield _line(row, alone)
         return
     first = run[0][0]
     cells = []
-    for k in range(len(run[0])):
-        counts = total(count for row in run for count in row[k].counts)
-        some = run[0][k].conditional
-        cells.append(_cell(run[0][k]) if some else sums_text(counts) or "-")
+    for of_task in zip(*run, strict=True):
+        counts: list[Count] = []
+        for entry in of_task:
+            counts += entry.counts
+        if of_task[0].conditional:
+            cells.append(_cell(of_task[0]))
+        else:
+            cells.append(sums_text(total(counts)) or "-")
     yield Line(
-        "...",
-        f"{len(run):,} more",
-        "",
-        None,
-        first.role,
-        first.accepted,
-        False,
-        tuple(cells),
+        place="...",
+        template=f"{len(run):,} more",
+        subject="",
+        score=None,
+        role=first.role,
+        accepted=first.accepted,
+        tied=False,
+        cells=tuple(cells),
         number=len(run),
     )
 
 
-def _line(row: tuple[Entry, ...], alone: bool) -> Line:
+def _line(row: Sequence[Entry], alone: bool) -> Line:
+    """Return the line of an entry, with its reason where the list is of one task `alone`."""
     first = row[0]
     return Line(
         place=str(first.place),
@@ -271,17 +293,19 @@ def _left_out(task: TaskExplanation) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for entry in task.entries:
         if entry.place is None:
-            if task.unit == "template":
-                name = entry.template
-            else:
-                name = entry.subject
-            reasons.setdefault(entry.reason, []).append(name)
+            reasons.setdefault(entry.reason, []).append(_name(task, entry))
     for reason, names in reasons.items():
         shown = ", ".join(names[:NAMED])
         if len(names) > NAMED:
             shown += f" and {len(names) - NAMED:,} more"
         what = counted(len(names), f"{task.unit}s")
         yield printable(f"{what} left out ({shown}): {reason}")
+
+
+def _name(task: TaskExplanation, entry: Entry) -> str:
+    if task.unit == "template":
+        return entry.template
+    return entry.subject
 
 
 #: Counters of a task that are shown even where they are 0.
@@ -301,13 +325,19 @@ _LEGEND = {
 
 def legend(walks: Iterable[RowExplanation]) -> Iterator[str]:
     """Yield the meanings of the counters of the tasks."""
-    there = {task.task.partition("/")[0] for explained in walks for task in explained.tasks}
-    yield from (text for task, text in _LEGEND.items() if task in there)
+    there = set()
+    for explained in walks:
+        for task in explained.tasks:
+            there.add(task.task.partition("/")[0])
+    for name, text in _LEGEND.items():
+        if name in there:
+            yield text
 
 
 def _legend(walks: Iterable[RowExplanation]) -> Iterator[Any]:
     yield Text("")
-    yield from (Text(text, style="dim") for text in legend(walks))
+    for text in legend(walks):
+        yield Text(text, style="dim")
 
 
 class ExplanationTable:
@@ -343,8 +373,10 @@ def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
 
 def templates_of(explained: RowExplanation) -> list[str]:
     """Return the names of the probe, and of the templates of its displayed lists."""
-    lines = (line for part in lists_of(explained) for line in part.lines)
-    return [explained.name, *(line.template for line in lines if line.number == 1)]
+    names = [explained.name]
+    for shown in lists_of(explained):
+        names += map(attrgetter("template"), shown.single)
+    return names
 
 
 def strip_of(explained: RowExplanation) -> str:
@@ -354,21 +386,21 @@ def strip_of(explained: RowExplanation) -> str:
     """
     from bioeval.views import Images, pictures_of_templates
 
-    first = next(iter(lists_of(explained)), None)
-    if first is None:
-        lines = []
-    else:
-        lines = [line for line in first.lines if line.number == 1]
-    named = [(explained.name, "probe")]
-    named += [(line.template, f"{line.place}. {line.subject}") for line in lines]
-    pictures = pictures_of_templates(Images(folder=None), [name for name, _ in named])
-    return "".join(
-        f'<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
-        f'<img alt="{safe(name)}" src="{pictures[name].source}" style="width:64px;height:64px">'
-        f"<figcaption>{safe(said)}</figcaption></figure>"
-        for name, said in named
-        if name in pictures
-    )
+    names, captions = [explained.name], ["probe"]
+    for shown in lists_of(explained)[:1]:
+        for line in shown.single:
+            names.append(line.template)
+            captions.append(f"{line.place}. {line.subject}")
+    pictures = pictures_of_templates(Images(folder=None), names)
+    strip = ""
+    for name, caption in zip(names, captions, strict=True):
+        if name in pictures:
+            strip += (
+                '<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
+                f'<img alt="{safe(name)}" src="{pictures[name].source}" '
+                f'style="width:64px;height:64px"><figcaption>{safe(caption)}</figcaption></figure>'
+            )
+    return strip
 
 
 def score_text(value: float) -> str:
@@ -398,7 +430,10 @@ def _threshold(value: float) -> str:
 
 def body(explained: RowExplanation, width: int) -> Iterator[Any]:
     """Yield the lists of a row, with the tasks one below another in a narrow terminal."""
-    tasks = next((n for n, least in _TASKS_IN.items() if width >= least), 1)
+    tasks = 1
+    for number, least in _TASKS_IN.items():
+        if width >= least:
+            tasks = max(tasks, number)
     for shown in lists_of(explained):
         yield Text("")
         yield Text(title_of(shown), style="bold")
@@ -429,38 +464,41 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
     what = "by template"
     if shown.unit == "template":
         what = "template"
-    shortened = any(line.number > 1 for line in shown.lines)
-    table.add_column(what, overflow="fold", min_width=10 if shortened else 1)
+    width = 1
+    if len(shown.single) < len(shown.lines):
+        width = 10
+    table.add_column(what, overflow="fold", min_width=width)
     table.add_column("subject", overflow="fold")
     table.add_column(noun(explained.kind), justify="right", no_wrap=True)
     table.add_column("role", no_wrap=True)
-    for head in (shown.heads[k] for k in tasks):
-        table.add_column(head, overflow="fold", min_width=max(map(len, head.split())))
+    for k in tasks:
+        least = max(map(len, shown.heads[k].split()))
+        table.add_column(shown.heads[k], overflow="fold", min_width=least)
     if alone:
         table.add_column("", overflow="fold", style="dim")
     accepted = shown.accepted
-    width = 5 + len(tasks) + alone
 
     def cut(k: int) -> None:
         if k == accepted and explained.threshold is not None:
-            cells = ["", "", "", _threshold(explained.threshold), "threshold"]
+            threshold = _threshold(explained.threshold)
             if math.isnan(explained.threshold):
-                cells[3] = "reject all"
-            table.add_row(*cells, *[""] * (width - 5), style="bold cyan")
+                threshold = "reject all"
+            table.add_row("", "", "", threshold, "threshold", style="bold cyan")
 
     for k, line in enumerate(shown.lines):
         cut(k)
-        some = [line.cells[i] for i in tasks]
-        cells = [Text(cell, "dim" if cell in ("-", "left out") else "") for cell in some]
         score = ""
         if line.score is not None:
             score = score_text(line.score)
-        names = line.place, line.template, line.subject, score, line.role_text
+        row: list[Any] = [line.place, line.template, line.subject, score, line.role_text]
+        for i in tasks:
+            cell = Text(line.cells[i])
+            if cell.plain in ("-", "left out"):
+                cell.style = "dim"
+            row.append(cell)
         if alone:
-            reason = [line.reason]
-        else:
-            reason = []
-        table.add_row(*names, *cells, *reason, style=_STYLES.get(line.role))
+            row.append(line.reason)
+        table.add_row(*row, style=_STYLES.get(line.role))
     cut(len(shown.lines))
     if not shown.lines:
         table.add_row("", "no entry is left")
@@ -489,38 +527,38 @@ def adds(task: TaskExplanation) -> str:
 
 def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     """Return counts in their order; for verification including those that are 0."""
-    always = _ALWAYS.get(task.partition("/")[0], ())
-    complete = {Count(name, None, 0): counts.get(Count(name, None, 0), 0) for name in always}
+    complete: dict[Count, float] = {}
+    for name in _ALWAYS.get(task.partition("/")[0], ()):
+        complete[Count(name, None, 0)] = 0
     return complete | dict(counts)
 
 
 def why(task: TaskExplanation) -> str:
     """Return the reason for the outcome of a row."""
-    decides = [e for e in task.entries if e.if_accepted or e.if_rejected]
-    if task.task in ("open_set", "closed_set") and decides:
-        entry = decides[0]
-        if task.unit == "template":
-            name = entry.template
-        else:
-            name = entry.subject
-        return printable(f"{name}: {entry.reason.partition(';')[0]}")
+    if task.task in ("open_set", "closed_set"):
+        for entry in task.entries:
+            if entry.if_accepted or entry.if_rejected:
+                return printable(f"{_name(task, entry)}: {entry.reason.partition(';')[0]}")
     return task.rule
 
 
 def notes(explained: RowExplanation) -> list[str]:
     """Return the notes on a row, with the tasks that they are about, and entries left out."""
-    said = [(task.title, note) for task in explained.tasks for note in task.notes]
-    joined: dict[str, list[str]] = {}
-    for title, note in said:
-        joined.setdefault(note, []).append(title)
-    texts = [f"{'; '.join(titles)}: {note}" for note, titles in joined.items()]
-    return [printable(text) for text in (*texts, *explained.notes)]
+    titles: dict[str, list[str]] = {}
+    for task in explained.tasks:
+        for note in task.notes:
+            titles.setdefault(note, []).append(task.title)
+    texts = []
+    for note, of_note in titles.items():
+        texts.append(f"{'; '.join(of_note)}: {note}")
+    return list(map(printable, [*texts, *explained.notes]))
 
 
 def _notes(explained: RowExplanation) -> Iterator[Any]:
     if texts := notes(explained):
         yield Text("")
-    yield from (Text(text, style="dim") for text in texts)
+    for text in texts:
+        yield Text(text, style="dim")
     yield from _legend([explained])
 
 
@@ -531,6 +569,7 @@ class StepsTable:
         self.steps = steps
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Print every row with the sums so far, and the rates at the end."""
         walks, totals = self.steps.walks, self.steps.totals
         yield Text("Every probe, step by step", style="bold")
         yield grid(about(walks[0]))
@@ -553,12 +592,11 @@ def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]
     table = plain_table()
     for head in ("", "this probe adds", "so far"):
         table.add_column(head, overflow="fold")
-    so_far = {task: sums_text(_complete(task, counts)) for task, counts in sums.items()}
-    last = {task.task: k for k, task in enumerate(explained.tasks)}
-    for k, task in enumerate(explained.tasks):
+    last = {task.task: task for task in explained.tasks}
+    for task in explained.tasks:
         shown = ""
-        if last[task.task] == k:
-            shown = so_far.get(task.task, "")
+        if last[task.task] is task and task.task in sums:
+            shown = sums_text(_complete(task.task, sums[task.task]))
         table.add_row(task.title, adds(task), Text(shown, style="bold"))
     return table
 

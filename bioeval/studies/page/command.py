@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -72,27 +73,28 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     title, terms = options.pop("title"), options.pop("terms")
     images, folder = options.pop("images") or "", options.pop("images_root")
-    more = [add(options) for add in hooks("report_results")]
-    if (images or folder) and not any(one.has_images for one in more):
-        words = sorted((one.with_images for one in more if one.with_images), reverse=True)
+    extras = [add(options) for add in hooks("report_results")]
+    if (images or folder) and not any(map(attrgetter("has_images"), extras)):
+        words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = image_folder(folder, data[0])
     options["protocol"] = card(options["protocol"])
-    for one in more:
-        one.require(data)
-    for word in sorted(one.of_scores for one in more if one.of_scores):
-        if saved := [file for file in data if _is_saved(file)]:
-            raise click.UsageError(f"{word} needs scores; {saved[0]} holds results")
+    for extra in extras:
+        extra.require(data)
+    words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
+    saved = list(filter(_is_saved, data))
+    if words and saved:
+        raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
-        from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
+        from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, grouped, parts_of
         from bioeval.views import in_terms
 
         results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
         called_by = _names(data, names)
         read = {}
-        readings = [run.reading_of(file) for file in data]
+        readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
                 results_of[called] = _saved(file)
@@ -100,8 +102,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 read[called] = results_of[called] = run.read(file, called, reading=reading)
                 require_images(read[called], images)
         place = run.place(*read.values())
-        for one in more:
-            one.stages, one.place = run.stages, place
+        for extra in extras:
+            extra.stages, extra.place = run.stages, place
         for called in called_by:
             if called in read:
                 # All tasks of a system share their thresholds.
@@ -110,40 +112,43 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 target = None
                 if "verification" in results.children:
                     target = _target(results)
-                for one in more:
-                    further = one.of_system(read[called], target)
-                    nodes = {name: type(results)(x) for name, x in further.items()}
-                    results = results.assign(nodes)
-                for one in more:
-                    rows |= one.rows(read[called], target)
+                for extra in extras:
+                    for name, node in extra.of_system(read[called], target).items():
+                        results = results.assign({name: type(results)(node)})
+                for extra in extras:
+                    rows |= extra.rows(read[called], target)
                 results_of[called] = results
             results_of[called] = in_terms(results_of[called], terms)
         compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
             target = _target(results_of)
-            for one in more:
-                compared |= one.of_all(read, results_of, target)
-        said = []
+            for extra in extras:
+                compared |= extra.of_all(read, results_of, target)
+        said = {}
         if len(data) > 1:
-            for one in more:
-                for called, text in one.apart(read).items():
+            for extra in extras:
+                for called, text in extra.apart(read).items():
                     for node in results_of[called].leaves:
                         node.attrs[NOT_SHARED] = text
-            said = [x["text"] for x in doubts_of_systems(parts_of(results_of))]
+            said = grouped(doubts_of_systems(parts_of(results_of)), itemgetter("text"))
         shown = {**results_of, **compared, **rows}
         run.output.write_page(
             shown, data, run.stages, title=title, images=images, image_folder=folder
         )
         remarks = run.output.remarks
-        lines = [*dict.fromkeys(said), *remarks]
-        remarks[:] = [f"bioeval: warning: {line}" for line in lines]
+        remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     """Return the name of each system: the one given, else that of its file, or its path."""
     stems = [Path(file).stem for file in data]
-    own = [stem if stems.count(stem) == 1 else file for file, stem in zip(data, stems, strict=True)]
-    return [*given, *own[len(given) :]]
+    names = list(given)
+    for file, stem in zip(data[len(given) :], stems[len(given) :], strict=True):
+        if stems.count(stem) == 1:
+            names.append(stem)
+        else:
+            names.append(file)
+    return names
 
 
 def _is_saved(file: str) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,11 @@ from bioeval.studies.page.figures import (
 from bioeval.studies.page.parts import (
     SECTIONS,
     ArrayStore,
+    LiveRow,
     LiveState,
     PageItem,
     doubts_of_systems,
+    grouped,
     labelled,
     made,
     parts_of,
@@ -79,7 +82,7 @@ _PIECE = 1 << 22  # bytes of a file that are read at a time
 
 @dataclass(frozen=True)
 class PageSources:
-    """PageSources of a page."""
+    """What a page was made from."""
 
     files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
     command: str = ""
@@ -88,31 +91,32 @@ class PageSources:
     @classmethod
     def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
         """Read files to compute their digests."""
-        listed = [
-            (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
-        ]
+        listed = []
+        for file in dict.fromkeys(files):
+            listed.append((printable(Path(os.fspath(file)).name), digest(file)))
         moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
         return cls(listed, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
 
     @property
     def versions(self) -> str:
         """The versions of Python and of the packages that compute."""
-        listed = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
-        return ", ".join([f"Python {platform.python_version()}", *listed])
+        listed = [f"Python {platform.python_version()}"]
+        for name in _PACKAGES:
+            listed.append(f"{name} {importlib.metadata.version(name)}")
+        return ", ".join(listed)
 
 
 def digest(file: str | os.PathLike[str]) -> str:
     """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
     hashed = xxhash.xxh3_128()
     path = Path(file)
+    inner = [path]
     if path.is_dir():
-        inner = sorted(p for p in path.rglob("*") if p.is_file())
-    else:
-        inner = [path]
-    for one in inner:
+        inner = sorted(filter(Path.is_file, path.rglob("*")))
+    for each in inner:
         if path.is_dir():
-            hashed.update(one.relative_to(path).as_posix().encode())
-        with open(one, "rb") as stream:
+            hashed.update(each.relative_to(path).as_posix().encode())
+        with open(each, "rb") as stream:
             while piece := stream.read(_PIECE):
                 hashed.update(piece)
     return hashed.hexdigest()
@@ -126,26 +130,30 @@ def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
     others, rows = {}, []
-    for key, one in results.items():
-        rest, told_of_it = apart(one, images)
-        rows += told_of_it
-        if rest is not None or one is None:
+    for key, result in results.items():
+        rest, rows_of_it = apart(result, images)
+        rows += rows_of_it
+        if rest is not None or result is None:
             others[key] = rest
-    return (others if others or not rows else None), rows
+    if rows and not others:
+        return None, rows
+    return others, rows
 
 
 def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, Any]:
     """Return the section of an explained row, given its number, and whether there are systems."""
     title = printable(row["title"] + f" of {row['system']}" * several)
     file = f"{row['name']}-{number}"
-    tables = (table_of({**x, "name": f"{file}-{x['name']}"}) for x in row["tables"])
+    tables = []
+    for given in row["tables"]:
+        tables.append(table_of({**given, "name": f"{file}-{given['name']}"}).trimmed())
     figure = Figure(layout="constrained")
     row["display"].plot(figure)
     source, _ = as_address(figure)
     return row | {
         "id": f"row-{number}",
         "title": title,
-        "tables": [table.trimmed() for table in tables],
+        "tables": tables,
         "picture": {
             "plot": row["plot"],
             "title": f"{title} as a picture",
@@ -163,19 +171,28 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         parts = []
     else:
         parts = labelled(parts_of(results))
-    several = len({row["system"] for row in told}) > 1
-    rows = [row_section(row, number, several) for number, row in enumerate(told, start=1)]
+    several = len(grouped(told, itemgetter("system"))) > 1
+    rows = []
+    for number, row in enumerate(told, start=1):
+        rows.append(row_section(row, number, several))
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
-    drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
+    drawn = [*grouped(state.parts, lambda live: live.part.system), *systems]
     hues = {name: drawn.index(name) for name in systems}
     drawing = Drawing(store, hues, len(systems) > 1)
-    names = dict.fromkeys(map(section_of, parts))
-    tasks = [_task(name, parts, state, drawing, images) for name in names]
+    tasks = []
+    moved = grouped(state.rows, lambda at: section_of(at.part))
+    for name, of_task in grouped(parts, section_of).items():
+        tasks.append(_task(name, of_task, moved.get(name, []), state, drawing, images))
     answer = headline(parts, state)
     first = None
     if answer.sentences or answer.table or answer.systems:  # which it stands beside
         first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
+    figures = []
+    for task in tasks:
+        figures += task["figures"]
+    if first is not None:
+        figures.append(first)
     alerts = [*doubts_of_systems(parts), *_warnings(parts)]
     style, script = _asset("page.css"), _asset("page.js")
     context = {
@@ -195,7 +212,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "pictures": list(pictures_of(parts, images)),
         "data": _data(parts),
         "warnings": alerts,
-        "alarming": any(alert["serious"] for alert in alerts),
+        "alarming": any(map(itemgetter("serious"), alerts)),
         "remarks": _remarks(parts),
         "card": _card(parts, rows),
         "provenance": provenance,
@@ -205,12 +222,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "style": style,
         "script": script,
         "policy": _policy(style, script),
-        "payload": _payload(
-            state,
-            [figure for task in tasks for figure in task["figures"]]
-            + ([] if first is None else [first]),
-            store,
-        ),
+        "payload": _payload(state, figures, store),
         "arrays": store.text(),
     }
     text = _template().render(context)
@@ -234,39 +246,45 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
     """Return the rates beside the picture of one system, with their colours."""
     if drawing.several or state.leader is None:
         return []
-    live = state.leader
-    rows = {part.number: row for part, _, row in state.rows()}
-    if live.number not in rows or not {"far", "frr"} <= set(live.columns):
+    at = state.row_of(state.leader.part)
+    if at is None or not {"far", "frr"} <= set(at.live.columns):
         return []
-    row, say = rows[live.number], term_translator(live.part.dataset)
+    say = term_translator(at.part.dataset)
     return [
-        (say("FAR"), IMPOSTOR, rate_of(live, "far", row, strong=True)),
-        (say("FRR"), GENUINE, rate_of(live, "frr", row, strong=True)),
+        (say("FAR"), IMPOSTOR, rate_of(at, "far", strong=True)),
+        (say("FRR"), GENUINE, rate_of(at, "frr", strong=True)),
     ]
 
 
 def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
     """Return the data for the script of the page, as JSON that cannot end its element."""
-    movers = []
-    for figure in figures:
-        movers += figure.movers
-    for mover in movers:
-        mover.pop("xs", None)
-        mover.pop("ys", None)
-    anchors = {"\n".join(group): live.number for group, live in state.anchors.items()}
-    given = {
+    given: dict[str, Any] = {
         "parts": {str(live.number): live.payload(store) for live in state.parts},
-        "leader": None if state.leader is None else state.leader.number,
-        "threshold": None if state.chosen is None else state.chosen.threshold,
-        "far": None if state.chosen is None else state.chosen.target,
-        "follows": {"\n".join(group): state.follows(live) for group, live in state.anchors.items()},
-        "sameUnits": {
-            "\n".join(group): state.shares_units(live) for group, live in state.anchors.items()
-        },
-        "anchors": anchors,
-        "movers": movers,
-        "bins": {figure.file: figure.table for figure in figures if figure.table is not None},
+        "leader": None,
+        "threshold": None,
+        "far": None,
+        "follows": {},
+        "sameUnits": {},
+        "anchors": {},
+        "movers": [],
+        "bins": {},
     }
+    if state.leader is not None and state.chosen is not None:
+        given["leader"] = state.leader.number
+        given["threshold"] = state.chosen.threshold
+        given["far"] = state.chosen.target
+    for group, live in state.anchors.items():
+        name = "\n".join(group)
+        given["follows"][name] = state.follows(live)
+        given["sameUnits"][name] = state.shares_units(live)
+        given["anchors"][name] = live.number
+    for figure in figures:
+        for mover in figure.movers:
+            mover.pop("xs", None)
+            mover.pop("ys", None)
+            given["movers"].append(mover)
+        if figure.table is not None:
+            given["bins"][figure.file] = figure.table
     text = json.dumps(given, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -274,87 +292,85 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
 
 
 def _task(
-    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images
+    name: str,
+    parts: list[PageItem],
+    rows: list[LiveRow],
+    state: LiveState,
+    drawing: Drawing,
+    images: Images,
 ) -> dict[str, Any]:
-    """Return the figures and tables of one section."""
-    own = [part for part in parts if section_of(part) == name]
-    rows = [row for row in state.rows() if section_of(row[0].part) == name]
-    figures = figures_of([live for live, *_ in rows], drawing)
+    """Return the figures and tables of one section, of its parts and of those that move."""
+    figures = figures_of([at.live for at in rows], drawing)
+    histograms = 0
     for number, figure in enumerate(figures):
-        _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
-    section = ScalarSection(own, any(part.label for part in own))
+        _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows)
+        histograms += figure.plot == "histogram"
+    section = ScalarSection(parts, any(part.label for part in parts))
     made: list[PageTable | None] = []
     if rows:
-        made.append(live_table(rows, section.several, state))
+        made.append(live_table(section, rows, state))
     made += study_tables(section)
     made += [target_table(section), frr_target_table(section), rank_table(section)]
     made += [mean_table(section), *scalar_tables(section), cost_table(section)]
-    for part in own:
+    for part in parts:
         made += other_tables(part, len(drawing.hues), images)
+    tables = []
+    for table in made:
+        if table is not None:
+            tables.append(table.trimmed())
     return {
         "name": name,
         "id": f"task-{name.replace('/', '-')}",
         "title": section.title,
-        "details": _all_details(own),
-        "scattered": drawing.several and sum(x.plot == "histogram" for x in figures) > 1,
+        "details": _all_details(parts),
+        "scattered": drawing.several and histograms > 1,
         "figures": figures,
-        "tables": [table.trimmed() for table in made if table is not None],
+        "tables": tables,
     }
 
 
-def _place(figure: PageFigure, file: str, rows: list, rank: int) -> None:
+def _place(figure: PageFigure, file: str, rows: list[LiveRow]) -> None:
     """Name a figure, and put its marks at their places when the page opens."""
-    figure.file = "".join(c if c.isalnum() or c in "-_" else "-" for c in file)
-    at = {live.number: (threshold, row) for live, threshold, row in rows}
+    figure.file = re.sub(r"[^\w-]", "-", file)
+    at = {row.live.number: row for row in rows}
     for number, mover in enumerate(figure.movers):
-        threshold, row = at[mover["part"]]
         mover["id"] = f"{figure.file}-mark-{number}"
-        if mover["by"] == "threshold":
-            whole = mover["high"] - mover["low"]
-            if math.isfinite(threshold):
-                share = (threshold - mover["low"]) / whole
-            else:
-                share = math.nan
-            x = mover["start"] + share * (mover["end"] - mover["start"])
-            if not 0 <= share <= 1:
-                mover["now"] = None
-            else:
-                mover["now"] = (round(x, 1), None)
-            continue
-        if mover["by"] == "rank":
-            index = rank - 1
-        else:
-            index = row
-        x = y = math.nan
-        if index >= 0:
-            of_row = mover["ys"][index]
-            x = mover["xs"][index]
-            if mover["by"] == "row-rank":
-                y = of_row[rank - 1]
-            else:
-                y = of_row
-        known = math.isfinite(x) and math.isfinite(y)
-        if known:
-            mover["now"] = (round(float(x), 1), round(float(y), 1))
-        else:
-            mover["now"] = None
+        mover["now"] = _now(mover, at[mover["part"]])
+
+
+def _now(mover: dict[str, Any], at: LiveRow) -> tuple[float, float | None] | None:
+    """Return the place of a mark when the page opens; None outside of its picture."""
+    if mover["by"] == "threshold":
+        share = (at.threshold - mover["low"]) / (mover["high"] - mover["low"])
+        if not 0 <= share <= 1:
+            return None
+        return round(mover["start"] + share * (mover["end"] - mover["start"]), 1), None
+    index = at.row
+    if mover["by"] == "rank":
+        index = 0
+    if index < 0:
+        return None
+    x, y = mover["xs"][index], mover["ys"][index]
+    if mover["by"] == "row-rank":
+        y = y[0]
+    if math.isfinite(x) and math.isfinite(y):
+        return round(float(x), 1), round(float(y), 1)
+    return None
 
 
 def _all_details(parts: list[PageItem]) -> list[str]:
     """Return the options of the parts of a section, each with those it is of where they differ."""
-    by_details: dict[str, list[PageItem]] = {}
-    for part in parts:
-        if text := _details(part):
-            by_details.setdefault(text, []).append(part)
+    by_details = grouped(parts, _details)
+    by_details.pop("", None)
     if len(by_details) <= 1:
         return [*by_details]
     said = []
-    for text, own in by_details.items():
-        same = {part.task for part in own}
-        every = [part for part in parts if part.task in same]
-        label = own[0].label.rpartition(", ")[2]
-        if len(every) != len(own):
-            label = ", ".join(part.label for part in own)
+    of_task = grouped(parts, lambda part: part.task)
+    for text, alike in by_details.items():
+        every = sum(len(of_task[task]) for task in grouped(alike, lambda part: part.task))
+        label = alike[0].label.rpartition(", ")[2]
+        if every != len(alike):
+            label = ", ".join(part.label for part in alike)
         said.append(f"{label}: {text}")
     return said
 
@@ -373,19 +389,14 @@ def _control(state: LiveState) -> dict[str, Any] | None:
     if state.leader is None or state.chosen is None:
         return None
     low, high = state.limits
-    leader = state.leader
-    row = leader.row(state.chosen.threshold)
-    if "far" in leader.columns:
-        far = leader.value("far", row, 1)
-    else:
-        far = math.nan
+    part = state.leader.part
     return {
         "low": words.digits(low),
         "high": words.digits(high),
         "value": words.digits(state.chosen.threshold),
-        "text": words.threshold(state.chosen.threshold, leader.part.kind),
-        "has_far": not math.isnan(far),
-        "larger": leader.part.accepts_larger,
+        "text": words.threshold(state.chosen.threshold, part.kind),
+        "has_far": not math.isnan(state.far),
+        "larger": part.accepts_larger,
     }
 
 
@@ -402,21 +413,21 @@ def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
     if not lines:
         return []
     first, *others = lines.values()
-    shared = dict(first)
-    for facts in others:
-        shared = {k: v for k, v in shared.items() if facts.get(k) == v}
-    said = []
-    if shared:
-        said.append({"system": "", "lines": list(shared.items())})
+    common = set(first.items()).intersection(*map(dict.items, others))
+    said = [{"system": "", "lines": [fact for fact in first.items() if fact in common]}]
     for name, facts in lines.items():
-        if apart := [(k, v) for k, v in facts.items() if k not in shared]:
-            said.append({"system": name if len(lines) > 1 else "", "lines": apart})
-    return said
+        apart = [fact for fact in facts.items() if fact not in common]
+        said.append({"system": name if others else "", "lines": apart})
+    return [data for data in said if data["lines"]]
+
+
+def _by_path(parts: list[PageItem]) -> dict[str, xr.Dataset]:
+    return {f"{part.system}\n{part.task}": part.dataset for part in parts}
 
 
 def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings with the results they are about, doubts about whole results first."""
-    by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
+    by_path = _by_path(parts)
     listed = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
         for text, paths in groups.items():
@@ -429,15 +440,14 @@ def _warned(paths: list[str], parts: list[PageItem]) -> str:
     """Return the tasks that a warning is about, with their systems where these are not all."""
     if len(paths) == len(parts):
         return ""
-    said: dict[str, list[str]] = {}
-    for path in paths:
-        system, task = path.split("\n")
-        said.setdefault(task, []).append(system)
+    of_task = grouped(parts, lambda part: part.task)
     texts = []
-    for task, systems in said.items():
-        every = [part.system for part in parts if part.task == task]
-        title = next(part.title for part in parts if part.task == task)
-        texts.append(title if len(systems) == len(every) else f"{', '.join(systems)}: {title}")
+    for task, of_paths in grouped(paths, lambda path: path.partition("\n")[2]).items():
+        text = of_task[task][0].title
+        if len(of_paths) < len(of_task[task]):
+            systems = [path.partition("\n")[0] for path in of_paths]
+            text = f"{', '.join(systems)}: {text}"
+        texts.append(text)
     return "; ".join(texts)
 
 
@@ -446,21 +456,26 @@ def _plain(text: str) -> str:
 
 
 def _remarks(parts: list[PageItem]) -> list[str]:
-    by_path = {f"{part.system}/{part.task}": part.dataset for part in parts}
+    """Return what holds for all results: their intervals, and rates that are optimistic."""
+    by_path = _by_path(parts)
     lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
-    rated = [part for part in parts if {"far", "cms", "cmc"} & set(part.dataset.data_vars)]
-    if not lines and rated:
-        lines = [
-            "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
-        ]
-    return [*lines, *optimistic(part.dataset for part in parts)]
+    if not lines:
+        for part in parts:
+            if not {"far", "cms", "cmc"}.isdisjoint(part.dataset.data_vars):
+                lines = [_NO_INTERVALS]
+    return [*lines, *optimistic(by_path.values())]
+
+
+_NO_INTERVALS = "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
 
 
 def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:
     """Return the protocol in plain words, if its card ships with bioeval."""
-    said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
-    names = dict.fromkeys([*said, *(row["protocol"] for row in rows)])
-    for name in filter(None, names):
+    names: list[str] = []
+    for part in parts:
+        names.append(str(part.dataset.attrs.get("protocol", "")))
+    names += map(itemgetter("protocol"), rows)
+    for name in filter(None, dict.fromkeys(names)):
         try:
             return {"name": name, "text": explain(load(name))}
         except (CardError, OSError):
@@ -513,6 +528,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
+    """Return the template, whose tests tell the cells of a table from each other."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import math
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base import noun_of
 from bioeval.results import histograms_between
-from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem
+from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem, grouped
+from bioeval.studies.page.words import attempts_of
 from bioeval.tallies import per_cent
 from bioeval.views import Images, term_translator
 from bioeval.views.plots import plot_files, ranks_shown, save
@@ -74,29 +76,32 @@ class Axis:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The places of the ticks and their labels."""
-        at = [x for x in self._ticks() if self.low <= x <= self.high]
+        at = np.array(self._ticks())
+        at = at[(self.low <= at) & (at <= self.high)]
         ticks: list[tuple[float, str]] = []
-        for place, value in zip(self.place(np.array(at)).tolist(), at, strict=True):
-            label, before = self._label(value), ticks[-1][1] if ticks else ""
-            both = len(label) + len(before)
-            room = 3.4 * both + 7 if abs(self.end - self.start) > _TALL else 14
-            if not ticks or abs(place - ticks[-1][0]) >= room:
-                ticks.append((round(place, 1), label))
+        before, least = "", -math.inf
+        for place, value in zip(self.place(at).tolist(), at.tolist(), strict=True):
+            label, room = self._label(value), 14.0
+            if abs(self.end - self.start) > _TALL:
+                room = 3.4 * (len(label) + len(before)) + 7
+            if abs(place - least) >= room:
+                before, least = label, round(place, 1)
+                ticks.append((least, label))
         return ticks
 
     def _ticks(self) -> list[float]:
+        """Return ticks of a scale, some of them perhaps outside of the axis."""
         if self.scale == "log":
-            first = math.log10(self.low)
-            last = math.log10(self.high)
-            return [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last) + 1)]
+            first = math.ceil(math.log10(self.low) - 1e-9)
+            last = math.floor(math.log10(self.high))
+            return [10.0**power for power in range(first, last + 1)]
         if self.scale == "probit":
             return [*_DEVIATES, *_NEAR_ONE]
-        ticks = list(
-            map(float, MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high))
-        )
+        locator = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+        ticks = np.asarray(locator.tick_values(self.low, self.high), dtype=float)
         if self.first:
-            return [self.low, *(x for x in ticks if x > self.low)]
-        return ticks
+            return [self.low, *ticks[ticks > self.low]]
+        return ticks.tolist()
 
     def _label(self, value: float) -> str:
         if self.percent:
@@ -106,10 +111,18 @@ class Axis:
         return "0"
 
 
-def unit_axis(scale: str, floor: float, places: tuple[float, float], name: str) -> Axis:
-    """Return an axis of proportions; a logarithmic or a normal one starts at `floor`."""
-    low, high = {"linear": (0.0, 1.0), "log": (floor, 1.0), "probit": (floor, 0.9)}[scale]
-    return Axis(scale, low, high, *places, name, percent=True)
+WIDTH, HEIGHT = 560, 400
+LEFT, RIGHT, TOP, BOTTOM = 66, 26, 14, 52
+
+
+def across(scale: str, low: float, high: float, name: str, **how: bool) -> Axis:
+    """Return the horizontal axis of a figure."""
+    return Axis(scale, low, high, LEFT, WIDTH - RIGHT, name, **how)
+
+
+def upwards(name: str, scale: str = "linear", low: float = 0.0, high: float = 1.0) -> Axis:
+    """Return the vertical axis of a figure, of proportions."""
+    return Axis(scale, low, high, HEIGHT - BOTTOM, TOP, name, percent=True)
 
 
 #: Places in a picture are rounded to this part of a pixel; that is how far a curve may move.
@@ -170,11 +183,6 @@ def dense(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.interp(at, length, x), np.interp(at, length, y)
 
 
-WIDTH, HEIGHT = 560, 400
-LEFT, RIGHT, TOP, BOTTOM = 66, 26, 14, 52
-_X = (LEFT, WIDTH - RIGHT)
-_Y = (HEIGHT - BOTTOM, TOP)
-
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
 _TOGETHER = (
     "The band is simultaneous along the curve; its dashed parts hold at each threshold or rank "
@@ -210,23 +218,20 @@ class PageFigure:
     @cached_property
     def key(self) -> tuple[float, float]:
         """Where the key begins: in a corner without curves, or else below the axes."""
-        names = [curve["name"] for curve in self.keyed]
+        names = list(map(itemgetter("name"), self.keyed))
         wide, high = 46 + 7.2 * max(map(len, names), default=0), 17 * len(names)
-        xs = (LEFT + 12, max(LEFT + 12, WIDTH - RIGHT - wide))
-        ys = (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1))
-        places = [(x, y) for y in ys for x in xs[::-1]]
+        for y in (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1)):
+            for x in (max(LEFT + 12, WIDTH - RIGHT - wide), LEFT + 12):
+                if not self._covers(x - 8, x + wide, y - 14, y + high):
+                    return x, y
+        return LEFT, HEIGHT + 8
 
-        def covered(place: tuple[float, float]) -> int:
-            x, y = place
-            return sum(
-                int(((px > x - 8) & (px < x + wide) & (py > y - 14) & (py < y + high)).sum())
-                for px, py in self.outlines
-            )
-
-        best = min(places, key=covered)
-        if not covered(best):
-            return best
-        return (LEFT, HEIGHT + 8)
+    def _covers(self, left: float, right: float, top: float, bottom: float) -> bool:
+        """Whether a curve passes through a rectangle."""
+        for x, y in self.outlines:
+            if ((x > left) & (x < right) & (y > top) & (y < bottom)).any():
+                return True
+        return False
 
     @property
     def below(self) -> int:
@@ -256,24 +261,27 @@ class PageFigure:
     @property
     def description(self) -> str:
         """Description of the picture in words."""
-        names = ", ".join(dict.fromkeys(curve["name"] for curve in self.curves))
+        names = ", ".join(dict.fromkeys(map(itemgetter("name"), self.curves)))
         return f"{self.title}. {self.y.name} against {self.x.name}. Curves: {names}."
 
     def draw(
-        self, name: str, hue: int, dash: int, x: np.ndarray, y: np.ndarray, kind: str = "line"
+        self, name: str, hue: int, dash: int, x: np.ndarray, y: np.ndarray, stepped: bool = True
     ) -> None:
-        """Add a curve, thinned; nothing where no rate is defined."""
+        """Add a curve of steps or lines, thinned; nothing where no rate is defined."""
+        if stepped:
+            x, y = steps_after(x, y)
         if not (np.isfinite(x) & np.isfinite(y)).any():
             return
         self.outlines.append(dense(x, y))
+        x, y = thinned(x, y)
         self.curves.append(
-            {
-                "name": name,
-                "hue": hue % 7,
-                "dash": dash % 7,
-                "path": path(*thinned(x, y)),
-                "kind": kind,
-            }
+            {"name": name, "hue": hue % 7, "dash": dash % 7, "path": path(x, y), "kind": "line"}
+        )
+
+    def fill(self, hue: int, x: np.ndarray, y: np.ndarray, kind: str = "band") -> None:
+        """Add the area inside a line."""
+        self.curves.append(
+            {"name": "", "hue": hue % 7, "dash": 0, "path": path(x, y) + "Z", "kind": kind}
         )
 
     def limits(
@@ -285,22 +293,20 @@ class PageFigure:
             starts = [0, *np.flatnonzero(np.diff(inside)) + 1]
         for first, last in pairwise([*starts, len(x)]):
             part = slice(first, last + 1)  # up to the next part
-            apart = inside is not None and not inside[first]
-            self.band(hue, x[part], low[part], high[part], "band apart" if apart else "band")
+            kind = "band"
+            if inside is not None and not inside[first]:
+                kind = "band apart"
+            self.band(hue, x[part], low[part], high[part], kind)
 
-    def band(
-        self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str = "band"
-    ) -> None:
-        """Add an area between two curves."""
+    def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str) -> None:
+        """Add an area between two curves of steps."""
         finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
         if finite.sum() < 2:
             return
-        x, low, high = x[finite], low[finite], high[finite]
-        up, down = thinned(*steps_after(x, low)), thinned(*steps_after(x, high))
-        whole = np.concatenate([up[0], down[0][::-1]]), np.concatenate([up[1], down[1][::-1]])
-        self.curves.append(
-            {"name": "", "hue": hue % 7, "dash": 0, "path": path(*whole) + "Z", "kind": kind}
-        )
+        there = np.array(thinned(*steps_after(x[finite], low[finite])))
+        back = np.array(thinned(*steps_after(x[finite], high[finite])))[:, ::-1]
+        corners = np.hstack([there, back])
+        self.fill(hue, corners[0], corners[1], kind)
 
     def mark(self, hue: int, x: float, y: float, text: str) -> None:
         """Mark an operating point."""
@@ -330,7 +336,9 @@ class Drawing:
 
     def name(self, live: LivePart) -> str:
         """Return the label of the curve of a part; of several systems a section has one each."""
-        return _short(live.part.system if self.several else live.part.label or live.part.system)
+        if self.several or not live.part.label:
+            return _short(live.part.system)
+        return _short(live.part.label)
 
     def hue(self, live: LivePart) -> int:
         """Return the number of the colour of a curve: of a system, or of the templates of one."""
@@ -345,43 +353,49 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
     figures: list[PageFigure] = []
-    rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
-    tasks = dict.fromkeys(p.part.task for p in rates)
-    together = []
-    for task in tasks:
-        together.append([p for p in rates if p.part.task == task])
-    if drawing.several:
-        on_one_axis = together
-    else:
-        on_one_axis = [rates] if rates else []
+    rates, directed, ranked, opened = [], [], [], []
+    at_once = False
+    for live in parts:
+        at_once |= live.part.dataset.attrs.get("band") == "simultaneous"
+        if {"far", "frr", "gar"} <= set(live.columns):
+            rates.append(live)
+        if "dir" in live.ranked and "far" in live.columns:
+            directed.append(live)
+        if {"cms", "cmc"} & set(live.by_rank):
+            ranked.append(live)
+        if {"mrep", "mfr"} <= set(live.columns):
+            opened.append(live)
+    together = list(grouped(rates, lambda live: live.part.task).values())
+    on_one_axis = together
+    if rates and not drawing.several:
+        on_one_axis = [rates]
     for same in on_one_axis:
         figures += [_roc(same, drawing), _det(same, drawing)]
     for same in together:
-        for units in dict.fromkeys(p.part.units for p in same):
-            figures.append(_error_rates([p for p in same if p.part.units == units], drawing))
+        for in_units in grouped(same, lambda live: live.part.units).values():
+            figures.append(_error_rates(in_units, drawing))
     for live in rates:
         histogram = _histogram(live, drawing)
         if histogram is not None:
             figures.append(histogram)
-    if directed := [p for p in parts if "dir" in p.ranked and "far" in p.columns]:
+    if directed:
         figures.append(_dir_far(directed, drawing))
-    if ranked := [p for p in parts if {"cms", "cmc"} & set(p.by_rank)]:
+    if ranked:
         figures.append(_cmc(ranked, drawing))
-    if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
+    if opened:
         figures.append(_gom(opened, drawing))
     for fig in figures:
-        kinds = {curve["kind"] for curve in fig.curves}
+        kinds = set(map(itemgetter("kind"), fig.curves))
         if kinds & {"band", "band apart"} and fig.plot in _BOUNDED:
-            at_once = any(live.part.dataset.attrs.get("band") == "simultaneous" for live in parts)
-            said = [fig.note, _TOGETHER if at_once else "", _BAND]
+            said = [fig.note, _TOGETHER * at_once, _BAND]
             fig.note = " ".join(filter(None, said))
     return [fig for fig in figures if fig.curves]
 
 
 def _floor(parts: list[LivePart], name: str) -> float:
     """Return a power of ten below the smallest rate that the attempts can show."""
-    totals = [int(p.part.dataset[name]) for p in parts if name in p.part.dataset]
-    return 10.0 ** -max(1, int(np.ceil(np.log10(max([10, *totals])))))
+    most = max(attempts_of(live.part, name) for live in parts)
+    return 10.0 ** -max(1, int(np.ceil(np.log10(max(10, most)))))
 
 
 def _ascending(live: LivePart) -> slice:
@@ -433,17 +447,25 @@ def _moves(
 
 def _about(parts: list[LivePart]) -> str:
     """Return the subject of the curves of a figure in words."""
-    said = list(dict.fromkeys(p.part.words for p in parts))
-    if len(said) == 1:
-        return said[0]
-    return said[0].partition(",")[0]
+    first, *others = grouped(parts, lambda live: live.part.words)
+    if others:
+        return first.partition(",")[0]
+    return first
+
+
+def _least(curves: Iterable[np.ndarray]) -> float:
+    """Return the smallest value of some curves."""
+    return float(min(map(np.fmin.reduce, curves)))
 
 
 def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
+    """Return the GAR against the FAR; the axis of a high GAR starts at 90 %."""
     floor = _floor(parts, "impostor_attempts")
-    x = unit_axis("log", floor, _X, _says(parts, "FAR"))
-    low = min(float(np.fmin.reduce(p.columns["gar"])) for p in parts)
-    y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
+    x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
+    low = 0.9
+    if _least(live.columns["gar"] for live in parts) < 0.97:
+        low = 0.0
+    y = upwards(_says(parts, "GAR"), low=low)
     fig = PageFigure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
     _rate_curves(fig, parts, drawing, "gar")
@@ -451,9 +473,10 @@ def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 
 
 def _det(parts: list[LivePart], drawing: Drawing) -> PageFigure:
-    across, up = _floor(parts, "impostor_attempts"), _floor(parts, "genuine_attempts")
-    x = unit_axis("probit", across, _X, _says(parts, "FAR"))
-    y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
+    """Return the FRR against the FAR on axes of normal deviates, with the EER of each system."""
+    floor = _floor(parts, "impostor_attempts")
+    x = across("probit", floor, 0.9, _says(parts, "FAR"), percent=True)
+    y = upwards(_says(parts, "FRR"), "probit", _floor(parts, "genuine_attempts"), 0.9)
     fig = PageFigure("det", f"DET: {_about(parts)}", x, y)
     fig.note = (
         "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
@@ -481,44 +504,45 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
         else:
             shown = order
         _limits(fig, live.columns, y, hue, px, shown)
-        fig.draw(drawing.name(live), hue, hue, *steps_after(px[order], py[order]))
+        fig.draw(drawing.name(live), hue, hue, px[order], py[order])
         _moves(fig, live, hue, drawing, px, py)
 
 
-def _score_axis(parts: list[LivePart], low: float, high: float) -> Axis:
-    noun = noun_of(parts[0].part.kind).capitalize()
+def _score_axis(part: PageItem, low: float, high: float) -> Axis:
+    """Return an axis of scores, which says which are closer."""
+    noun = noun_of(part.kind).capitalize()
     better = "smaller"
-    if parts[0].part.accepts_larger:
+    if part.accepts_larger:
         better = "larger"
     if not low < high:
         low, high = low - 0.5, high + 0.5
-    return Axis("linear", low, high, *_X, f"{noun} ({better} is closer)")
+    return across("linear", low, high, f"{noun} ({better} is closer)")
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    return values[np.isfinite(values)]
+def _ends(parts: list[LivePart]) -> tuple[float, float]:
+    """Return the smallest and the largest finite threshold of some parts."""
+    every = np.concatenate([live.thresholds for live in parts])
+    finite = every[np.isfinite(every)]
+    return float(finite.min()), float(finite.max())
 
 
 def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
-    every = _finite(np.concatenate([p.thresholds for p in parts]))
-    x = _score_axis(parts, float(every.min()), float(every.max()))
-    y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "Error rate"), percent=True)
+    """Return FAR and FRR by threshold; one system has the colours of the classes."""
+    low, high = _ends(parts)
+    x = _score_axis(parts[0].part, low, high)
+    y = upwards(_says(parts, "Error rate"))
     title = _says(parts, "FAR and FRR by threshold")
     fig = PageFigure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
-        hue = 0
-        if drawing.several:
-            hue = drawing.hue(live)
         shown = np.flatnonzero(np.isfinite(live.thresholds))[_ascending(live)]
         px = x.place(live.thresholds)
-        for i, name in enumerate(("far", "frr")):
-            colour, dash = (hue, i) if drawing.several else (_COLOURS[name], i)
+        for dash, name in enumerate(("far", "frr")):
+            label, colour = _says(parts, name.upper()), _COLOURS[name]
+            if drawing.several:
+                label, colour = f"{drawing.name(live)} {label}", drawing.hue(live)
             py = y.place(live.columns[name])
             _limits(fig, live.columns, name, colour, px, shown)
-            label = _says(parts, name.upper())
-            if drawing.several:
-                label = f"{drawing.name(live)} {label}"
-            fig.draw(label, colour, dash, *steps_after(px[shown], py[shown]))
+            fig.draw(label, colour, dash, px[shown], py[shown])
             _moves(fig, live, colour, drawing, px, py)
     _line_at_threshold(fig, parts, drawing)
     return fig
@@ -526,8 +550,7 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 
 def _line_at_threshold(fig: PageFigure, parts: list[LivePart], drawing: Drawing) -> None:
     """Add a vertical line at the threshold of each group."""
-    for group in dict.fromkeys(p.group for p in parts):
-        live = next(p for p in parts if p.group == group)
+    for live, *_ in grouped(parts, lambda live: live.group).values():
         fig.movers.append(
             {
                 "part": live.number,
@@ -547,99 +570,100 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     if len(histograms) < 2:
         return None
     at = next(iter(histograms.values())).edges
-    x = _score_axis([live], float(at[0]), float(at[-1]))
+    x = _score_axis(live.part, float(at[0]), float(at[-1]))
     top = max(float(each.density.max()) for each in histograms.values()) or 1.0
-    y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
+    y = replace(upwards("Density within each class", high=1.05 * top), percent=False)
     who = ""
     if drawing.several:
         who = f" ({live.part.system})"
-    said = ", ".join([*histograms][:-1]) + f" and {[*histograms][-1]}"
+    *classes, last = histograms
+    said = f"{', '.join(classes)} and {last}"
     title = f"{said.capitalize()} scores{who}: {live.part.words}"
     fig = PageFigure("histogram", title, x, y)
+    fig.table = {"from": at[:-1].tolist(), "to": at[1:].tolist()}
+    px = np.repeat(x.place(at), 2)
+    base = y.place(np.zeros(1))
     for i, (name, each) in enumerate(histograms.items()):
-        px = np.repeat(x.place(at), 2)[1:-1]
-        py = np.repeat(y.place(each.density), 2)
-        base = y.place(np.zeros(1))
-        closed = np.concatenate([px[:1], px, px[-1:]]), np.concatenate([base, py, base])
-        fig.curves.append(
-            {"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z", "kind": "band"}
-        )
-        fig.draw(name.capitalize(), i, i, *closed)
-    counts = {name: each.counts.tolist() for name, each in histograms.items()}
-    fig.table = {"from": at[:-1].tolist(), "to": at[1:].tolist(), **counts}
+        py = np.concatenate([base, np.repeat(y.place(each.density), 2), base])
+        fig.fill(i, px, py)
+        fig.draw(name.capitalize(), i, i, px, py, stepped=False)
+        fig.table[name] = each.counts.tolist()
     _line_at_threshold(fig, [live], drawing)
     return fig
 
 
 def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
-    x = unit_axis("log", _floor(parts, "impostor_attempts"), _X, _says(parts, "FAR"))
-    y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "DIR"), percent=True)
+    """Return DIR against FAR: of several systems at rank 1, of one at ranks 1, 5 and 10."""
+    floor = _floor(parts, "impostor_attempts")
+    x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
+    y = upwards(_says(parts, "DIR"))
     fig = PageFigure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
     fig.note = "The mark is at the rank of the page."
     for live in parts:
         hue, order = drawing.hue(live), _ascending(live)
         px = x.place(live.columns["far"])
-        ranks = (1,) if drawing.several else (1, 5, 10)
-        most = live.ranked["dir"].shape[1]
-        for i, rank in enumerate(rank for rank in ranks if rank <= most):
-            if not drawing.several:
-                name = f"rank {rank}"
-            else:
-                name = f"{drawing.name(live)}, rank {rank}"
-            at_rank = {key: values[:, rank - 1] for key, values in live.ranked.items()}
-            if rank == 1:
-                _limits(fig, at_rank, "dir", hue, px, order)
-            colour = hue if drawing.several else i
-            corners = steps_after(px[order], y.place(at_rank["dir"])[order])
-            fig.draw(name, colour, colour, *corners)
-        _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
+        dirs = y.place(live.ranked["dir"])
+        at_1 = {name: values[:, 0] for name, values in live.ranked.items() if values.shape[1]}
+        _limits(fig, at_1, "dir", hue, px, order)
+        ranks = [1, 5, 10]
+        if drawing.several:
+            ranks = [1]
+        for i, rank in enumerate(ranks):
+            if rank > dirs.shape[1]:
+                break
+            name, colour = f"rank {rank}", i
+            if drawing.several:
+                name, colour = f"{drawing.name(live)}, {name}", hue
+            fig.draw(name, colour, colour, px[order], dirs[order, rank - 1])
+        _moves(fig, live, hue, drawing, px, dirs, "row-rank")
     return fig
 
 
 def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
+    """Return the CMC of some parts: CMS where all have it, and of those without another rate."""
     name = "cmc"
-    if all("cms" in p.by_rank for p in parts):
+    if all("cms" in live.by_rank for live in parts):
         name = "cms"
-    names = [name if name in p.by_rank else "cms" for p in parts]
-    every = [p.by_rank[n] for n, p in zip(names, parts, strict=True)]
-    most = max(2, min(50, ranks_shown(every, max(p.ranks for p in parts), None)[0]))
-    x = Axis("linear", 1.0, float(most), *_X, "Rank k", first=True)
-    least = min(float(np.fmin.reduce(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
-    low = 0.0
+    names, curves = [], []
+    for live in parts:
+        names.append(name if name in live.by_rank else "cms")
+        curves.append(live.by_rank[names[-1]])
+    most = max(2, min(50, ranks_shown(curves, max(live.ranks for live in parts), None)[0]))
+    x = across("linear", 1.0, float(most), "Rank k", first=True)
+    least, low = _least(curves), 0.0
     if np.isfinite(least):
         low = max(0.0, np.floor(10 * least - 0.5) / 10)
-    y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
-    fig = PageFigure("cmc", f"CMC: {parts[0].part.words}", x, y)
-    for live, name in zip(parts, names, strict=True):
-        hue, values = drawing.hue(live), live.by_rank[name]
-        px, py = x.place(np.arange(1, len(values) + 1)), y.place(values)
+    fig = PageFigure(
+        "cmc", f"CMC: {parts[0].part.words}", x, upwards(_says(parts, name.upper()), low=low)
+    )
+    for live, name, values in zip(parts, names, curves, strict=True):
+        hue, ranks = drawing.hue(live), np.arange(1, len(values) + 1)
+        px, py = x.place(ranks), fig.y.place(values)
         shown = slice(0, most)
         _limits(fig, live.by_rank, name, hue, px, shown)
-        fig.draw(drawing.name(live), hue, hue, px[shown], py[shown])
-        beyond = np.arange(1, len(values) + 1) > most
-        _moves(fig, live, hue, drawing, np.where(beyond, np.nan, px), py, "rank")
+        fig.draw(drawing.name(live), hue, hue, px[shown], py[shown], stepped=False)
+        _moves(fig, live, hue, drawing, np.where(ranks > most, np.nan, px), py, "rank")
     return fig
 
 
 def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
-    every = _finite(np.concatenate([p.thresholds for p in parts]))
-    x = Axis("linear", float(every.min()), float(every.max()), *_X, "Threshold")
-    rates = {
-        name: word
-        for name, word in (("mrep", "mReP"), ("mfr", "mFR"))
-        if not all(np.isnan(live.columns[name]).all() for live in parts)
-    }
+    """Return the rates of GOM by threshold, without one that no part has."""
+    low, high = _ends(parts)
+    rates = {}
+    for name, word in (("mrep", "mReP"), ("mfr", "mFR")):
+        if not np.isnan(np.concatenate([live.columns[name] for live in parts])).all():
+            rates[name] = word
     said = " and ".join(rates.values())
-    fig = PageFigure(
-        "gom", f"GOM: {said} by threshold", x, Axis("linear", 0.0, 1.0, *_Y, said, True)
-    )
+    x = across("linear", low, high, "Threshold")
+    fig = PageFigure("gom", f"GOM: {said} by threshold", x, upwards(said))
     for live in parts:
+        px = x.place(live.thresholds)
         for i, (name, word) in enumerate(rates.items()):
-            colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
-            px, py = x.place(live.thresholds), fig.y.place(live.columns[name])
+            colour = i
             if drawing.several:
-                word = f"{drawing.name(live)} {word}"
-            fig.draw(word, colour, dash, px, py)
+                word, colour = f"{drawing.name(live)} {word}", drawing.hue(live)
+            py = fig.y.place(live.columns[name])
+            fig.draw(word, colour, i, px, py, stepped=False)
             _moves(fig, live, colour, drawing, px, py)
     return fig
 
@@ -664,34 +688,35 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
         titles[part.task] = part.words
     drawn = 0
     for task, of_task in results.items():
-        if len(of_task) > 1:
-            data = of_task
-        else:
+        data = of_task
+        if len(of_task) == 1:
             data = next(iter(of_task.values()))
-        for one in plot_files(data, _LIVE):
+        for drawing in plot_files(data, _LIVE):
             if drawn == MOST:
                 return
-            if one.plot.images:
-                own = given
-            else:
-                own = {}
-            display = one.plot.load().from_results(one.data, **own)
-            if own and display.why_empty:
+            options = {}
+            if drawing.plot.images:
+                options = given
+            display = drawing.plot.load().from_results(drawing.data, **options)
+            if options and display.why_empty:
                 continue
             drawn += 1
-            each = one.stem.replace("_", "-").split("-")
-            words = " ".join(word.upper() if word in _SHORT else word for word in each)
-            title = " ".join(filter(None, (words, one.system)))
+            words = drawing.stem.replace("_", "-").split("-")
+            for i, word in enumerate(words):
+                if word in _SHORT:
+                    words[i] = word.upper()
+            title = " ".join(filter(None, (*words, drawing.system)))
             title = f"{title[0].upper()}{title[1:]}"
             if titles[task].partition(",")[0].lower() not in title.lower():
                 title += f": {titles[task]}"
             figure = Figure(layout="constrained")
-            display.plot(figure, **one.options)
+            display.plot(figure, **drawing.options)
             source, wide = as_address(figure)
+            file = filter(None, (drawing.stem, task.replace("/", "-"), drawing.system))
             yield {
-                "plot": one.plot.name,
+                "plot": drawing.plot.name,
                 "title": title,
-                "file": "-".join(filter(None, (one.stem, task.replace("/", "-"), one.system))),
+                "file": "-".join(file),
                 "source": source,
                 "wide": wide,
             }

@@ -6,10 +6,11 @@ import base64
 import importlib
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -17,11 +18,18 @@ import xarray as xr
 from bioeval.base import DataError, larger_is_closer, printable
 from bioeval.base.study import PageSection, doors
 from bioeval.results import units_of
-from bioeval.views import TASKS, datasets, term_translator
+from bioeval.views import TASKS, datasets, term_translator, value_of
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key", bound=Hashable)
 
 #: Results of studies, by a variable that only they have, and what their studies say of them.
-_OTHERS = {name: node for study in doors().values() for name, node in study.nodes.items()}
-SECTIONS = {section.of: section for study in doors().values() for section in study.sections}
+_OTHERS: dict[str, str] = {}
+SECTIONS: dict[str, PageSection] = {}
+for _study in doors().values():
+    _OTHERS |= _study.nodes
+    for _section in _study.sections:
+        SECTIONS[_section.of] = _section
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.
 _NODES = {
@@ -38,7 +46,6 @@ _IN_FOLDS = ", in folds"
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
 
-_CLASSES = ("genuine_attempts", "impostor_attempts")
 
 #: The tasks that share a section.
 BOTH = ("verification/single", "verification/multi")
@@ -82,29 +89,47 @@ class PageItem:
             return self.title
         return self.title[0].lower() + self.title[1:]
 
+    def names_over(self, *dims: str) -> list[str]:
+        """Return the names of the variables that have these dimensions, and no other."""
+        return [str(name) for name, x in self.dataset.data_vars.items() if x.dims == dims]
+
+
+def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_T]]:
+    """Return items by their key, in the order in which the keys come first."""
+    groups: dict[_Key, list[_T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    parts = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
-    if not parts:
-        raise DataError("the results hold no dataset; expected the result of a function of bioeval")
-    seen: set[tuple[str, str]] = set()
-    for part in parts:
-        key = part.system, part.task
-        if key in seen:
+    parts: dict[tuple[str, str], PageItem] = {}
+    for place, part in enumerate(list(_items(results, name))):
+        if (part.system, part.task) in parts:
             raise DataError(
                 f"two results are called {part.task!r} of {part.system!r}; name the systems in a "
                 "mapping of name to result"
             )
-        seen.add(key)
-    place = {task: i for i, task in enumerate(TASKS)}
-    return sorted(parts, key=lambda part: place.get(part.task.partition("/")[0], len(place)))
+        parts[part.system, part.task] = replace(part, place=place)
+    if not parts:
+        raise DataError("the results hold no dataset; expected the result of a function of bioeval")
+    return sorted(parts.values(), key=_order)
 
 
-def _found(results: Any, name: str) -> Iterator[PageItem]:
+def _order(part: PageItem) -> int:
+    """Return the place of a task on the page; other results come last."""
+    first = part.task.partition("/")[0]
+    if first in TASKS:
+        return TASKS.index(first)
+    return len(TASKS)
+
+
+def _items(results: Any, name: str) -> Iterator[PageItem]:
+    """Yield the datasets of the results of a system of this name, or of several."""
     if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
-        for key, one in results.items():
-            yield from _found(one, str(key))
+        for system, of_system in results.items():
+            yield from _items(of_system, str(system))
         return
     if not isinstance(results, xr.Dataset | xr.DataTree):
         raise DataError(
@@ -123,16 +148,16 @@ def _found(results: Any, name: str) -> Iterator[PageItem]:
 def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
     """Return the system and the task of a path, or the task that the dataset's variables show."""
     known = (*TASKS, "folds", *_OTHERS.values())
-    words = [word for word in path.split("/") if word]
-    first = next((i for i, word in enumerate(words) if word in known), len(words))
-    if words[first:] == ["verification"]:  # single- or multi-template, as it says itself
-        return "/".join(words[:first]), _task_of(dataset)
-    if words[first:]:
-        return "/".join(words[:first]), "/".join(words[first:])
-    return "/".join(words), _task_of(dataset)
+    words = list(filter(None, path.split("/")))
+    system = list(takewhile(lambda word: word not in known, words))
+    task = "/".join(words[len(system) :])
+    if task in ("", "verification"):  # single- or multi-template, as it says itself
+        task = _task_of(dataset)
+    return "/".join(system), task
 
 
 def _task_of(dataset: xr.Dataset) -> str:
+    """Return the task of a dataset by its variables, or by what it says of itself."""
     said = str(dataset.attrs.get("task", ""))
     if node := _node(dataset):
         return node
@@ -145,7 +170,10 @@ def _task_of(dataset: xr.Dataset) -> str:
 
 
 def _node(dataset: xr.Dataset) -> str:
-    return next((_OTHERS[x] for x in _OTHERS if x in dataset), "")
+    for name, node in _OTHERS.items():
+        if name in dataset:
+            return node
+    return ""
 
 
 def section_told(dataset: xr.Dataset) -> PageSection | None:
@@ -165,8 +193,8 @@ def systems_of(parts: list[PageItem]) -> list[str]:
     A comparison is of two systems, and none itself unless there is nothing else.
     """
     ordered = sorted(parts, key=lambda part: part.place)
-    own = [part for part in ordered if part.task != "comparison"] or ordered
-    return list(dict.fromkeys(part.system for part in own))
+    single = [part for part in ordered if part.task != "comparison"]
+    return list(grouped(single or ordered, lambda part: part.system))
 
 
 def section_of(part: PageItem) -> str:
@@ -179,7 +207,7 @@ def section_of(part: PageItem) -> str:
 def labelled(parts: list[PageItem]) -> list[PageItem]:
     """Return parts with their labels within a section: system, templates."""
     several = len(systems_of(parts)) > 1
-    both = {part.task for part in parts} >= set(BOTH)
+    both = set(BOTH).issubset(grouped(parts, lambda part: part.task))
     with_labels = []
     for part in parts:
         said = [part.system] if several else []
@@ -191,28 +219,28 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
 
 def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings about systems that do not share their attempts."""
-    said = [(part.title, term_translator(part.dataset)(text)) for part, text in _attempts(parts)]
-    return [{"text": text, "of": of, "serious": True} for of, text in dict.fromkeys(said)]
-
-
-def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
-    """Return a warning of systems whose numbers of attempts differ from the first's."""
-    first: dict[str, tuple[str, list[int]]] = {}
+    doubts: list[dict[str, Any]] = []
+    first: dict[str, tuple[str, tuple[str, str]]] = {}
     for part in sorted(parts, key=lambda part: part.place):
-        if not all(name in part.dataset and not part.dataset[name].ndim for name in _CLASSES):
+        genuine = value_of(part.dataset, "genuine_attempts")
+        impostor = value_of(part.dataset, "impostor_attempts")
+        if genuine is None or impostor is None:
             continue
-        numbers = [int(part.dataset[name]) for name in _CLASSES]
+        numbers = f"{genuine:,.0f}", f"{impostor:,.0f}"
         system, known = first.setdefault(part.task, (part.system, numbers))
         text = str(part.dataset.attrs.get(NOT_SHARED, ""))
         if not text and numbers != known:
             text = (
-                f"{system} and {part.system} have different attempts: {system} {known[0]:,} "
-                f"genuine and {known[1]:,} impostor, {part.system} {numbers[0]:,} and "
-                f"{numbers[1]:,}"
+                f"{system} and {part.system} have different attempts: {system} {known[0]} "
+                f"genuine and {known[1]} impostor, {part.system} {numbers[0]} and {numbers[1]}"
             )
         if text:
             text += ". Rates are of different data; bioeval compare uses the common data"
-            yield part, text
+            text = term_translator(part.dataset)(text)
+            doubt = {"text": text, "of": part.title, "serious": True}
+            if doubt not in doubts:
+                doubts.append(doubt)
+    return doubts
 
 
 #: Types of arrays that a browser has, by the name that the page gives them.
@@ -240,6 +268,10 @@ class ArrayStore:
         else:
             place = {"values": self._put(values.ravel(), "f8")}
         return {**place, "shape": list(values.shape)}
+
+    def add_all(self, arrays: Mapping[str, np.ndarray]) -> dict[str, dict]:
+        """Store arrays, and return the place of each by its name."""
+        return {name: self.add(values) for name, values in arrays.items()}
 
     def pixels(self, values: np.ndarray) -> dict:
         """Store places in a picture, in tenths of a unit; NaN becomes a place outside."""
@@ -303,37 +335,29 @@ class LivePart:
         for name, values in part.dataset.data_vars.items():
             if values.dtype.kind in "iufb":
                 variables.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
+        thresholds = np.empty(0)
         coordinate = part.dataset.coords.get("threshold")
-        over = coordinate is not None and coordinate.dims == ("threshold",)
-        over = over and bool(np.isfinite(part.dataset["threshold"].values).any())
+        if coordinate is not None and coordinate.dims == ("threshold",):
+            thresholds = coordinate.values.astype(float)
+        over = bool(np.isfinite(thresholds).any())
+        columns: dict[str, np.ndarray] = {}
         if over:
             columns = variables.get(("threshold",), {})
-        else:
-            columns = {}
-        if columns and coordinate is not None:
-            thresholds = coordinate.values
-        else:
+        if not columns:
             thresholds = np.empty(0)
-        if not columns and not variables.get(("rank",)):
+        by_rank = variables.get(("rank",), {})
+        if not columns and not by_rank:
             return None
+        ranks = []
         if "rank" in part.dataset.coords:
             ranks = part.dataset["rank"].values.tolist()
-        else:
-            ranks = []
-        whole = ranks == list(range(1, len(ranks) + 1))
-        if over and whole:
-            ranked = variables.get(("threshold", "rank"), {})
-        else:
-            ranked = {}
-        return cls(
-            number,
-            part,
-            np.asarray(thresholds, dtype=float),
-            columns,
-            {name: values[:, :MOST_RANKS] for name, values in ranked.items()},
-            variables.get(("rank",), {}) if whole else {},
-            len(ranks) if whole else 0,
-        )
+        ranked: dict[str, np.ndarray] = {}
+        if ranks != list(range(1, len(ranks) + 1)):
+            ranks, by_rank = [], {}
+        elif over:
+            for key, array in variables.get(("threshold", "rank"), {}).items():
+                ranked[key] = array[:, :MOST_RANKS]
+        return cls(number, part, thresholds, columns, ranked, by_rank, ranks=len(ranks))
 
     @property
     def group(self) -> tuple[str, str]:
@@ -382,22 +406,6 @@ class LivePart:
         equal = np.flatnonzero(same)
         return int(equal[-1] if self.part.accepts_larger else equal[0])
 
-    def value(self, name: str, row: int, rank: int) -> float | int:
-        """Return a variable at a row and a rank; NaN where it has none."""
-        if name in self.by_rank:
-            values = self.by_rank[name]
-            if 0 < rank <= len(values):
-                return values[rank - 1].item()
-            return np.nan
-        if row < 0:
-            return np.nan
-        if name in self.ranked:
-            of_row = self.ranked[name][row]
-            if 0 < rank <= len(of_row):
-                return of_row[rank - 1].item()
-            return np.nan
-        return self.columns[name][row].item()
-
     def has(self, name: str) -> bool:
         """Whether a variable changes with the threshold or the rank."""
         return name in self.columns or name in self.ranked or name in self.by_rank
@@ -411,10 +419,43 @@ class LivePart:
             "larger": self.part.accepts_larger,
             "outside": self.outside if len(self.thresholds) else -1,
             "threshold": store.add(self.thresholds),
-            "columns": {name: store.add(v) for name, v in self.columns.items()},
-            "ranked": {name: store.add(v) for name, v in self.ranked.items()},
-            "byRank": {name: store.add(v) for name, v in self.by_rank.items()},
+            "columns": store.add_all(self.columns),
+            "ranked": store.add_all(self.ranked),
+            "byRank": store.add_all(self.by_rank),
         }
+
+
+@dataclass(frozen=True)
+class LiveRow:
+    """A live part at the row at which the page opens."""
+
+    live: LivePart
+    row: int  # -1 for none
+
+    @property
+    def part(self) -> PageItem:
+        """The result that it is of."""
+        return self.live.part
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the row."""
+        if self.row >= 0:
+            return float(self.live.thresholds[self.row])
+        return np.nan
+
+    def value(self, name: str) -> float | int:
+        """Return a variable at the row, or at rank 1; NaN where it has none."""
+        by_rank = self.live.by_rank.get(name)
+        if by_rank is None:
+            if self.row < 0:
+                return np.nan
+            if name not in self.live.ranked:
+                return self.live.columns[name][self.row].item()
+            by_rank = self.live.ranked[name][self.row]
+        if len(by_rank):
+            return by_rank[0].item()
+        return np.nan
 
 
 @dataclass(frozen=True)
@@ -432,42 +473,32 @@ class LiveState:
     """The live parts of a page, and their rows when the page opens."""
 
     def __init__(self, parts: list[PageItem]):
+        """Choose the leader, its operating point, and of each group the part that others follow."""
         self.parts = []
         for i, item in enumerate(parts):
             live = LivePart.of(i, item)
             if live is not None:
                 self.parts.append(live)
         moved = [part for part in self.parts if len(part.thresholds)]
-        first = [part for part in moved if moved and part.part.system == moved[0].part.system]
-        self.leader = next(
-            (part for part in first if part.part.task == "verification/single"),
-            next((part for part in first if "far" in part.columns), first[0] if first else None),
-        )
+        self.leader: LivePart | None = None
+        self.chosen: Chosen | None = None
+        if moved:
+            of_first = [part for part in moved if part.part.system == moved[0].part.system]
+            self.leader = min(of_first, key=_precedence)
+            self.chosen = _chosen_by_study(self.leader, parts) or _choose(self.leader)
         self.anchors: dict[tuple[str, str], LivePart] = {}
         for part in sorted(moved, key=lambda x: x.part.task != "verification/single"):
-            if "far" in part.columns or part.group not in self.anchors:
-                known = self.anchors.get(part.group)
-                if known is None or "far" not in known.columns:
-                    self.anchors[part.group] = part
-        if self.leader:
-            self.chosen = _chosen_by_study(self.leader, parts)
-        else:
-            self.chosen = None
-        if self.leader and self.chosen is None:
-            self.chosen = _choose(self.leader)
-        self.rank = 1
+            known = self.anchors.get(part.group)
+            if known is None or ("far" in part.columns and "far" not in known.columns):
+                self.anchors[part.group] = part
 
     @cached_property
     def limits(self) -> tuple[float, float]:
         """The smallest and the largest finite threshold of the leader."""
         if self.leader is None:
-            every = np.empty(0)
-        else:
-            every = self.leader.thresholds
-        every = every[np.isfinite(every)]
-        if len(every):
-            return (float(every[0]), float(every[-1]))
-        return (0.0, 1.0)
+            return 0.0, 1.0
+        finite = self.leader.thresholds[np.isfinite(self.leader.thresholds)]
+        return float(finite[0]), float(finite[-1])
 
     @property
     def most_ranks(self) -> int:
@@ -486,37 +517,50 @@ class LiveState:
         """Return the threshold of each group when the page opens."""
         if self.leader is None or self.chosen is None:
             return {}
-        leader, at = self.leader, self.chosen.threshold
-        row = leader.row(at)
-        if "far" in leader.columns:
-            far = leader.value("far", row, 1)
-        else:
-            far = np.nan
-        if self.chosen.target is not None:
-            far = self.chosen.target
+        far = self.chosen.target
+        if far is None:
+            far = self.far
         thresholds = {}
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
-                thresholds[group] = at
+                thresholds[group] = self.chosen.threshold
             elif "far" in anchor.columns:
-                own = anchor.row_at_far(float(far))
-                if own >= 0:
-                    thresholds[group] = float(anchor.thresholds[own])
-                else:
-                    thresholds[group] = np.nan
+                thresholds[group] = LiveRow(anchor, anchor.row_at_far(far)).threshold
             else:
                 thresholds[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
         return thresholds
 
-    def rows(self) -> Iterator[tuple[LivePart, float, int]]:
-        """Return each part with its row when the page opens, and the threshold of the row."""
-        at = self.thresholds()
+    @property
+    def far(self) -> float:
+        """The FAR of the leader when the page opens; NaN where it has none."""
+        if self.leader is None or self.chosen is None or "far" not in self.leader.columns:
+            return np.nan
+        row = self.leader.row(self.chosen.threshold)
+        return float(LiveRow(self.leader, row).value("far"))
+
+    @cached_property
+    def rows(self) -> list[LiveRow]:
+        """Each part at the row where the page opens."""
+        rows = []
+        thresholds = self.thresholds()
         for part in self.parts:
+            row = -1
             if len(part.thresholds):
-                row = part.row(at.get(part.group, np.nan))
-            else:
-                row = -1
-            yield part, float(part.thresholds[row]) if row >= 0 else np.nan, row
+                row = part.row(thresholds.get(part.group, np.nan))
+            rows.append(LiveRow(part, row))
+        return rows
+
+    def row_of(self, part: PageItem | None) -> LiveRow | None:
+        """Return the row of a part where the page opens; None of one that does not move."""
+        for at in self.rows:
+            if at.part is part:
+                return at
+        return None
+
+
+def _precedence(part: LivePart) -> tuple[bool, bool]:
+    """Return the order in which parts lead: single-template verification, then those with a FAR."""
+    return part.part.task != "verification/single", "far" not in part.columns
 
 
 def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
@@ -526,15 +570,18 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
             continue
         if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
             continue
-        for name, rule in (("assured_threshold", "the assured one"), ("threshold", "")):
-            exact = float(part.dataset.get(name, np.nan))
-            kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
-            if np.isfinite(exact) and kind == "far":
-                target, usual = None if rule else float(value), _choose(leader)
-                why = ""
-                if usual.target == target:
-                    why = usual.why
-                return Chosen(_row_of(leader, exact), target, exact, rule, why)
+        kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
+        if kind != "far":
+            continue
+        exact = float(part.dataset.get("assured_threshold", np.nan))
+        if np.isfinite(exact):
+            return Chosen(_row_of(leader, exact), None, exact, "the assured one")
+        exact = float(part.dataset.get("threshold", np.nan))
+        if np.isfinite(exact):
+            usual, why = _choose(leader), ""
+            if usual.target == float(value):
+                why = usual.why
+            return Chosen(_row_of(leader, exact), float(value), exact, why=why)
     return None
 
 
@@ -549,18 +596,12 @@ def _choose(leader: LivePart) -> Chosen:
         limits = dataset[name]
         if "rank" in limits.dims:
             limits = limits.isel(rank=0)
-        targets = list(
-            zip(
-                dataset["far_target"].values.tolist(),
-                dataset["expected_false_accepts"].values.tolist(),
-                limits.values.tolist(),
-                strict=True,
-            )
-        )
         for enough in _ENOUGH:
-            fits = [x for x in targets if x[1] >= enough and np.isfinite(x[2])]
-            if fits:
-                target, _, exact = min(fits)
+            fits = np.isfinite(limits.values) & (dataset["expected_false_accepts"].values >= enough)
+            if fits.any():
+                at = np.argmin(np.where(fits, dataset["far_target"].values, np.inf))
+                target = dataset["far_target"].values[at].item()
+                exact = limits.values[at].item()
                 why = f"the smallest FAR target with at least {enough} false accepts expected"
                 why += f", for none has {_ENOUGH[0]}" * (enough < _ENOUGH[0])
                 return Chosen(_row_of(leader, exact), target, exact, why=why)

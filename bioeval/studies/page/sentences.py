@@ -7,7 +7,7 @@ several are in a table, each at its own threshold, under what their paired compa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,15 @@ import xarray as xr
 from bioeval.base import counted
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
-from bioeval.studies.page.parts import LivePart, LiveState, PageItem, systems_of
-from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of
+from bioeval.studies.page.parts import (
+    LivePart,
+    LiveRow,
+    LiveState,
+    PageItem,
+    grouped,
+    systems_of,
+)
+from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of, searches_of
 from bioeval.tallies import per_cent
 from bioeval.views import term_translator, value_of
 from bioeval.views.tables import decimals_for
@@ -45,94 +52,88 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
     systems = systems_of(parts)
     if not systems:  # explained rows alone
         return Headline([])
-    by_system: dict[str, list[tuple[int, PageItem]]] = {system: [] for system in systems[:MOST]}
-    for i, part in enumerate(parts):
-        if part.system in by_system:
-            by_system[part.system].append((i, part))
-    at = {live.number: (live, threshold, row) for live, threshold, row in state.rows()}
+    of_each = grouped(parts, lambda part: part.system)
+    by_system = {system: of_each[system] for system in systems[:MOST]}
     if len(systems) == 1:
-        own = next(iter(by_system.values()))
-        return Headline(_in_terms(own, [*_of_system(own, at, state), *_of_studies(own)]))
-    ranked = _ranked(by_system, at)
-    table = _table(ranked, parts, state) or _rank_table(by_system, at, state.rank)
+        return Headline(_of_system(by_system[systems[0]], state))
+    ranked = _ranked(by_system, state)
+    table = _table(ranked, parts, state) or _rank_table(by_system, state)
     sentences = [*_verdicts(parts, state, ask=table is not None)]
     if ranked:
         sentences += _common(ranked, parts, state)
     said = []
     for system, own in by_system.items():
-        if table is not None:
-            moved = []
-        else:
-            moved = [*_of_system(own, at, state)]
-        studies = [x for x in _of_studies(own) if ranked or table is None]
-        if each := _in_terms(own, [*moved, *studies]):
-            said.append((system, each))
+        studies = table is None or len(ranked) > 0
+        if of_system := _of_system(own, state, moved=table is None, studies=studies):
+            said.append((system, of_system))
     return Headline(sentences, table, said)
 
 
-def _in_terms(own: list[tuple[int, PageItem]], sentences: list[Sentence]) -> list[Sentence]:
-    """Return sentences in the terms of a system."""
-    translate = term_translator(own[0][1].dataset)
+def _of_system(
+    parts: list[PageItem], state: LiveState, moved: bool = True, studies: bool = True
+) -> list[Sentence]:
+    """Return the sentences on a system in its terms: on the rates that move, and on its studies."""
+    sentences: list[Sentence] = []
+    if moved:
+        sentences += _of_moving(parts, state)
+    if studies:
+        for part in parts:
+            sentences += _others(part)
+    translate = term_translator(parts[0].dataset)
+    for sentence in sentences:
+        sentence[:] = [translate(x) if isinstance(x, str) else x for x in sentence]
+    return sentences
 
-    def in_terms(sentence: Sentence) -> Sentence:
-        return [translate(x) if isinstance(x, str) else x for x in sentence]
 
-    return [*map(in_terms, sentences)]
-
-
-def _moving(own: list[tuple[int, PageItem]], at: dict) -> tuple[LivePart | None, float, int]:
-    """Return the part of a system that the page is about, its threshold and its row."""
-    tasks = {part.task: i for i, part in own}
-    first = next((task for task in _ORDER if task in tasks), "")
-    return at.get(tasks.get(first, -1), (None, np.nan, -1))
+def _moving(parts: list[PageItem], state: LiveState) -> LiveRow | None:
+    """Return the row of the part of a system that the page is about."""
+    tasks = [part for part in parts if part.task in _ORDER]
+    first = min(tasks, key=lambda part: _ORDER.index(part.task), default=None)
+    return state.row_of(first)
 
 
 def _has_rates(live: LivePart) -> bool:
     return len(live.thresholds) > 0 and {"far", "frr"} <= set(live.columns)
 
 
-def _of_system(own: list, at: dict, state: LiveState) -> Iterator[Sentence]:
+def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
     """Describe a system at its threshold, or at its rank."""
-    live, threshold, row = _moving(own, at)
-    if live is None:
+    at = _moving(parts, state)
+    if at is None:
         return
-    if _has_rates(live):
-        yield _rates(live, threshold, row)
-        if state.leader is not None and live.part.system == state.leader.part.system:
-            yield _opened(state, str(live.part.dataset.attrs.get("chosen_on", "")))
-        studies = [part for _, part in own if _is_study(part)]
+    if _has_rates(at.live):
+        yield _rates(at)
+        if state.leader is not None and at.part.system == state.leader.part.system:
+            yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
+        studies = list(filter(_is_study, parts))
+        speak = False
         for study in studies:
             if promised := study.dataset.attrs.get("assured_sentence"):
                 yield [str(promised)]
-        if not any(part.task.startswith("folds/") for part in studies):  # which speak themselves
+            speak |= study.task.startswith("folds/")  # which have a sentence of their own
+        if not speak:
             yield _on_new_people(next(iter(studies), None))
-    elif live.by_rank:
-        yield _ranks(live, state.rank)
-
-
-def _of_studies(own: list[tuple[int, PageItem]]) -> Iterator[Sentence]:
-    for _, part in own:
-        yield from _others(part)
+    elif at.live.by_rank:
+        yield _ranks(at)
 
 
 # ------------------------------------------------------------------------------ one system
 
 
-def _rates(live: LivePart, threshold: float, row: int) -> Sentence:
+def _rates(at: LiveRow) -> Sentence:
     """Return the sentence on impostors accepted and genuine attempts rejected.
 
     The threshold is that of the row, whose counts they are.
     """
-    part = live.part
-    moved = Number(part, "threshold", threshold, live=True, strong=True)
+    moved = Number(at.part, "threshold", at.threshold, live=True, strong=True)
     impostors, verb = ("impostor attempts", "are accepted")
-    if "dir" in live.ranked:
+    if "dir" in at.live.ranked:
         impostors, verb = "searches by people who are not enrolled", "raise a false alarm"
-    said: Sentence = ["At the threshold ", moved, ", ", rate_of(live, "far", row, strong=True)]
+    said: Sentence = ["At the threshold ", moved, ", ", rate_of(at, "far", strong=True)]
     said += [f" of {impostors} {verb}"]
-    said += _bracketed(_ends(live, "far", row), _of_counts(live, "fa", "impostor_attempts", row))
-    said += [", and ", rate_of(live, "frr", row, strong=True), " of genuine attempts are rejected"]
-    said += _bracketed(_ends(live, "frr", row), _of_counts(live, "fr", "genuine_attempts", row))
+    said += _bracketed(_ends(at, "far"), _of_counts(at, "fa", "impostor_attempts"))
+    said += [", and ", rate_of(at, "frr", strong=True), " of genuine attempts are rejected"]
+    said += _bracketed(_ends(at, "frr"), _of_counts(at, "fr", "genuine_attempts"))
     return [*said, "."]
 
 
@@ -148,34 +149,33 @@ def _bracketed(*lists: list[Any]) -> list[Any]:
     return []
 
 
-def rate_of(live: LivePart, name: str, row: int, end: str = "", **how: Any) -> Number:
+def rate_of(at: LiveRow, name: str, end: str = "", **how: Any) -> Number:
     """Return a rate, or an end of its interval, in per cent: every rate of a page is."""
     role = "genuine_attempts"
     if name == "far":
         role = "impostor_attempts"
-    decimals = decimals_for(attempts_of(live.part, role))
-    value = live.value(f"{name}{end}", row, 1)
-    return Number(live.part, f"{name}{end}", value, "percent", decimals, live=True, **how)
+    decimals = decimals_for(attempts_of(at.part, role))
+    value = at.value(f"{name}{end}")
+    return Number(at.part, f"{name}{end}", value, "percent", decimals, live=True, **how)
 
 
-def _ends(live: LivePart, name: str, row: int) -> list[Any]:
+def _ends(at: LiveRow, name: str) -> list[Any]:
     """Return the interval of a rate."""
-    if f"{name}_low" not in live.columns:
+    if f"{name}_low" not in at.live.columns:
         return []
-    low = rate_of(live, name, row, "_low", unit=False)
-    return [_level(live.part), low, " to ", rate_of(live, name, row, "_high")]
+    low = rate_of(at, name, "_low", unit=False)
+    return [_level(at.part), low, " to ", rate_of(at, name, "_high")]
 
 
 def _level(part: PageItem, over: str = "") -> str:
     return f"{100 * float(part.dataset.attrs.get('confidence', 0.95)):g}\u00a0%{over}: "
 
 
-def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]:
-    if count not in live.columns:
+def _of_counts(at: LiveRow, count: str, attempts: str) -> list[Any]:
+    if count not in at.live.columns:
         return []
-    total = attempts_of(live.part, attempts)
-    value = live.value(count, row, 1)
-    return [Number(live.part, count, value, "count", live=True), f" of {total:,}"]
+    total = attempts_of(at.part, attempts)
+    return [Number(at.part, count, at.value(count), "count", live=True), f" of {total:,}"]
 
 
 def _opened(state: LiveState, chosen_on: str) -> Sentence:
@@ -238,20 +238,36 @@ def _on_new_people(study: PageItem | None) -> Sentence:
     begin = "On new people, "
     if "assured_sentence" in ds.attrs:
         begin = "The threshold without assurance: on new people, "
-    said: Sentence = [begin, _mean(study, "far"), " of impostor attempts are accepted"]
-    said += _between(study, "far")
-    if missed := _missed(study, "far"):
-        said += [", ", missed]
-    said += [", and ", _mean(study, "frr"), " of genuine attempts are rejected"]
-    said += _between(study, "frr")
-    if missed := _missed(study, "frr"):
-        said += [", ", missed]
+    said: Sentence = [begin, *_over_folds(study, "far", "impostor attempts are accepted")]
+    said += [", and ", *_over_folds(study, "frr", "genuine attempts are rejected")]
     return [*said, f": {rule}, chosen on other people in {folds}."]
 
 
-def _mean(study: PageItem, name: str) -> Number:
+def _over_folds(study: PageItem, rate: str, what: str) -> list[Any]:
+    """Return the mean of a rate in words, with its interval and a target that it misses."""
+    mean = _mean(study, rate)
+    said = [mean.number, f" of {what}"]
+    if mean.low is not None:
+        said += [" (", _level(study, " over folds"), mean.low, " to ", mean.high, ")"]
+    if missed := _missed(study, rate):
+        said += [", ", missed]
+    return said
+
+
+def _mean(study: PageItem, name: str) -> Bounded:
+    """Return a mean over folds, with its interval where it has one."""
     value = float(study.dataset[f"{name}_mean"])
-    return Number(study, f"{name}_mean", value, "percent", _fine(value), strong=True)
+    decimals = _fine(value)
+    mean = Number(study, f"{name}_mean", value, "percent", decimals, strong=True)
+    low = value_of(study.dataset, f"{name}_low")
+    high = value_of(study.dataset, f"{name}_high")
+    if low is None or high is None or np.isnan([low, high]).any():
+        return Bounded(mean)
+    return Bounded(
+        mean,
+        Number(study, f"{name}_low", low, "percent", decimals, unit=False),
+        Number(study, f"{name}_high", high, "percent", decimals),
+    )
 
 
 def _fine(value: float) -> int:
@@ -287,111 +303,94 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     if name == rate and value:
         said = f"more than the {per_cent(float(value))} that the threshold was chosen for"
         return float(value), said
-    names = ("train_far_mean", "train_frr_mean")
+    far, frr = value_of(ds, "train_far_mean"), value_of(ds, "train_frr_mean")
     if "optimistic_far" in ds:
-        names = ("optimistic_far", "optimistic_frr")
-    chosen = [value_of(ds, x) for x in names]
-    if name != "eer" or None in chosen:
+        far, frr = value_of(ds, "optimistic_far"), value_of(ds, "optimistic_frr")
+    if name != "eer" or far is None or frr is None:
         return None, ""
-    eer = float(np.mean(np.array(chosen, dtype=float)))
+    eer = float(np.mean([far, frr]))
     if not float(ds[f"{rate}_mean"]) > _CLEARLY * eer:
         return None, ""
     return eer, f"more than the EER of {words.percent(eer)} where the threshold was chosen"
 
 
-def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
-    """Return the interval of a mean over folds, with its decimals; None without one."""
-    low = value_of(study.dataset, f"{name}_low")
-    high = value_of(study.dataset, f"{name}_high")
-    if low is None or high is None or np.isnan([low, high]).any():
-        return None
-    decimals = _fine(float(study.dataset[f"{name}_mean"]))
-    return (
-        Number(study, f"{name}_low", low, "percent", decimals, unit=False),
-        Number(study, f"{name}_high", high, "percent", decimals),
-    )
+def _searched(rows: list[LiveRow]) -> str:
+    """Return the rate over ranks that all parts have; empty without one."""
+    for name in ("cms", "cmc"):
+        if all(name in at.live.by_rank for at in rows):
+            return name
+    return ""
 
 
-def _between(study: PageItem, name: str) -> list[Any]:
-    ends = _interval(study, name)
-    if ends is None:
-        return []
-    low, high = ends
-    return [" (", _level(study, " over folds"), low, " to ", high, ")"]
-
-
-def _ranks(live: LivePart, rank: int) -> Sentence:
+def _ranks(at: LiveRow) -> Sentence:
     """Return the sentence on how often the right person is among the first."""
-    name = next((n for n in ("cms", "cmc") if n in live.by_rank), "")
+    name = _searched([at])
     if not name:
         return []
-    total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
-    rate = _at_rank(live, name, rank)
-    said: Sentence = [
-        "In ",
-        rate.number,
-        " of searches the right person is found at rank ",
-        Text(str(rank), rank=True),
-        " or better",
-    ]
+    rate = _at_rank(at, name)
+    said: Sentence = ["In ", rate.number, " of searches the right person is found at rank "]
+    said += [Text("1", rank=True), " or better"]
     if rate.low is not None:
-        said += [" (", _level(live.part), rate.low, " to ", rate.high, ")"]
-    return [*said, f", of {counted(total, 'searches')}." if total else "."]
+        said += [" (", _level(at.part), rate.low, " to ", rate.high, ")"]
+    if total := searches_of(at.part):
+        said.append(f", of {counted(total, 'searches')}")
+    return [*said, "."]
 
 
 # -------------------------------------------------------------------------- several systems
 
 
-def _ranked(by_system: dict[str, list], at: dict) -> list[tuple[LivePart, float, int]]:
-    """Return the moving part of each system, the one with the smallest FRR first.
+def _moving_of_all(by_system: dict[str, list[PageItem]], state: LiveState) -> list[LiveRow]:
+    """Return the row of each system; nothing unless all have one, of one task."""
+    rows = []
+    for parts in by_system.values():
+        if at := _moving(parts, state):
+            rows.append(at)
+    if len(rows) < len(by_system) or len(grouped(rows, lambda at: at.part.task)) > 1:
+        return []
+    return rows
+
+
+def _ranked(by_system: dict[str, list[PageItem]], state: LiveState) -> list[LiveRow]:
+    """Return the row of each system, the one with the smallest FRR first.
 
     Nothing unless all are of one task, with rates at thresholds.
     """
-    moving = [_moving(own, at) for own in by_system.values()]
-    rated = [(live, t, row) for live, t, row in moving if live is not None and _has_rates(live)]
-    if len(rated) < len(moving) or len({live.part.task for live, *_ in rated}) > 1:
+    rows = _moving_of_all(by_system, state)
+    if not all(_has_rates(at.live) for at in rows):
         return []
-
-    def frr(one: tuple[LivePart, float, int]) -> float:
-        live, _, row = one
-        return float(np.nan_to_num(live.value("frr", row, 1), nan=np.inf))
-
-    return sorted(rated, key=frr)
+    return sorted(rows, key=lambda at: float(np.nan_to_num(at.value("frr"), nan=np.inf)))
 
 
-def _table(
-    ranked: list[tuple[LivePart, float, int]], parts: list[PageItem], state: LiveState
-) -> PageTable | None:
+def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> PageTable | None:
     """Return the systems at the FAR of the page, the one with the smallest FRR first."""
     if not ranked or state.chosen is None:
         return None
-    task, translate = ranked[0][0].part, term_translator(ranked[0][0].part.dataset)
-    heads = ["System", *map(translate, ("FRR", "FAR")), "Threshold used", "EER"]
+    translate = term_translator(ranked[0].part.dataset)
+    heads = ["System", translate("FRR"), translate("FAR"), "Threshold used", "EER"]
     studies = {part.system: part for part in parts if _is_study(part)}
     if studies:
-        heads += [translate(f"{rate} on new people") for rate in ("FAR", "FRR")]
+        heads += [translate("FAR on new people"), translate("FRR on new people")]
     body = []
-    for live, threshold, row in ranked:
-        part = live.part
-        frr = rate_of(live, "frr", row, strong=True)
-        far = rate_of(live, "far", row, strong=True)
-        bounds: list[Any] = [frr, far]
-        if "frr_low" in live.columns:
-            low = rate_of(live, "frr", row, "_low", unit=False)
-            bounds[0] = Bounded(frr, low, rate_of(live, "frr", row, "_high"))
-        used = Text(words.threshold(threshold, live.part.kind), used=live.number, right=True)
-        cells: list[Any] = [Text(part.system, swatch=True), *bounds, used, _eer(part)]
+    fixed = ""
+    for at in ranked:
+        part = at.part
+        frr: Any = rate_of(at, "frr", strong=True)
+        if "frr_low" in at.live.columns:
+            low = rate_of(at, "frr", "_low", unit=False)
+            frr = Bounded(frr, low, rate_of(at, "frr", "_high"))
+            fixed = translate(" The interval of FRR keeps the threshold fixed.")
+        used = Text(words.threshold(at.threshold, part.kind), used=at.live.number, right=True)
+        cells: list[Any] = [Text(part.system, swatch=True), frr, rate_of(at, "far", strong=True)]
+        cells += [used, _eer(part)]
         if studies:
             cells += _study_cells(studies.get(part.system))
         body.append(cells)
-    rule = "equal error rate"
+    rule = "the equal error rate"
     if state.chosen.target is not None:
-        rule = per_cent(state.chosen.target)
-    caption = translate(f"{task.title}, each system at the same FAR")
-    note = translate(
-        f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
-        "the order of FRR there."
-    )
+        rule = f"FAR at most {per_cent(state.chosen.target)}"
+    caption = translate(f"{ranked[0].part.title}, each system at the same FAR")
+    note = translate(f"The page opens at {rule}; in the order of FRR there.")
     near: dict[str, list[str]] = {"far": [], "frr": []}  # the systems whose interval keeps it
     warned = False
     for rate, systems in near.items():
@@ -406,54 +405,51 @@ def _table(
         if systems:
             said = f" {rate.upper()} on new people ({', '.join(systems)}) is above the target, but "
             note += translate(said) + "the interval contains it."
-    if any("frr_low" in live.columns for live, *_ in ranked):
-        note += translate(" The interval of FRR keeps the threshold fixed.")
+    note += fixed
     if studies:
         note += " Intervals on new people are over folds; the others are for these data."
     return PageTable("systems", caption, heads, body, note, live=True)
 
 
-def _rank_table(by_system: dict[str, list], at: dict, rank: int) -> PageTable | None:
+def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> PageTable | None:
     """Return systems that have rates over ranks alone, the one with the largest mAP first."""
-    moving = [_moving(own, at)[0] for own in by_system.values()]
-    lives = [live for live in moving if live is not None]
-    name = next((x for x in ("cms", "cmc") if all(x in live.by_rank for live in lives)), "")
-    if len(lives) < len(moving) or not name or len({live.part.task for live in lives}) > 1:
+    rows = _moving_of_all(by_system, state)
+    name = _searched(rows)
+    if not rows or not name:
         return None
-    first = ""
-    if all("mean_ap" in live.part.dataset for live in lives):
-        first = "mean_ap"
+    has_means = all("mean_ap" in at.part.dataset for at in rows)
 
-    def place(live: LivePart) -> float:
-        value = live.part.dataset[first] if first else live.value(name, -1, rank)
-        return -float(np.nan_to_num(float(value), nan=-1.0))
+    def place(at: LiveRow) -> float:
+        value = at.value(name)
+        if has_means:
+            value = float(at.part.dataset["mean_ap"])
+        return -float(np.nan_to_num(value, nan=-1.0))
 
     body: list[list[Any]] = []
-    for live in sorted(lives, key=place):
-        part = live.part
-        bounded = _at_rank(live, name, rank)
-        if first:
-            mean = [Number(part, first, float(part.dataset[first]), "percent", 2)]
-        else:
-            mean = []
-        body.append([Text(part.system, swatch=True), *mean, bounded])
-    heads = ["System", *(["mAP"] if first else []), f"{name.upper()} at the rank"]
-    note = f"In the order of {'mAP' if first else f'{name.upper()} at rank 1'}."
-    return PageTable(
-        "systems", f"{lives[0].part.title} of each system", heads, body, note, live=True
-    )
+    for at in sorted(rows, key=place):
+        cells = [Text(at.part.system, swatch=True), _at_rank(at, name)]
+        if has_means:
+            mean = float(at.part.dataset["mean_ap"])
+            cells.insert(1, Number(at.part, "mean_ap", mean, "percent", 2))
+        body.append(cells)
+    heads = ["System", f"{name.upper()} at the rank"]
+    order = f"{name.upper()} at rank 1"
+    if has_means:
+        heads.insert(1, "mAP")
+        order = "mAP"
+    caption = f"{rows[0].part.title} of each system"
+    return PageTable("systems", caption, heads, body, f"In the order of {order}.", live=True)
 
 
-def _at_rank(live: LivePart, name: str, rank: int) -> Bounded:
+def _at_rank(at: LiveRow, name: str) -> Bounded:
     """Return a rate at the rank of the page, with its interval where it has one."""
-    total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
+    decimals = decimals_for(searches_of(at.part))
 
     def value(end: str = "", **how: Any) -> Number:
-        rate = live.value(f"{name}{end}", -1, rank)
-        decimals = decimals_for(total)
-        return Number(live.part, f"{name}{end}", rate, "percent", decimals, live=True, **how)
+        rate = at.value(f"{name}{end}")
+        return Number(at.part, f"{name}{end}", rate, "percent", decimals, live=True, **how)
 
-    if f"{name}_low" not in live.by_rank:
+    if f"{name}_low" not in at.live.by_rank:
         return Bounded(value(strong=True))
     return Bounded(value(strong=True), value("_low", unit=False), value("_high"))
 
@@ -470,30 +466,25 @@ def _study_cells(study: PageItem | None) -> list[Any]:
         return ["", ""]
     cells = []
     for name in ("far", "frr"):
-        mean, given = _mean(study, name), _interval(study, name)
-        cells.append(Bounded(mean, *given) if given else Bounded(mean))
-    for i, name in enumerate(("far", "frr")):
-        if (missed := _missed(study, name)) is not None and missed.warns:
-            cells[i] = Bounded(cells[i].number, cells[i].low, cells[i].high, warns=True)
+        missed = _missed(study, name)
+        cells.append(replace(_mean(study, name), warns=missed is not None and missed.warns))
     return cells
 
 
-def _common(
-    ranked: list[tuple[LivePart, float, int]], parts: list[PageItem], state: LiveState
-) -> Iterator[Sentence]:
+def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
     """Say once what holds for the thresholds of all systems."""
     assert state.chosen is not None
-    translate = term_translator(ranked[0][0].part.dataset)
+    translate = term_translator(ranked[0].part.dataset)
     rule = "its equal error rate"
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
-    chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
+    chosen_on = str(ranked[0].part.dataset.attrs.get("chosen_on", ""))
     where = "on these data, so the rates are optimistic"
     if chosen_on:
         where = f"on {chosen_on}"
     said = f"Each system is at its own loosest threshold with {rule}, chosen {where}."
     yield [translate(said + _why(state))]
-    if not any(_is_study(part) for part in parts):
+    if not any(map(_is_study, parts)):
         yield _on_new_people(None)
 
 
@@ -506,18 +497,16 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
             Text("bioeval compare", code=True),
             " pairs their attempts.",
         ]
-    first = {str(part.dataset.attrs.get("system_a")) for part in compared}
+    first = grouped(compared, lambda part: str(part.dataset.attrs.get("system_a")))
     short = len(compared) > 1 and len(first) == 1  # all with one system
     if short:
         one, measure = _compared_at(compared[0], state)
-        best = _number(compared[0], one, "value_a", strong=True)
-        each = (_compared_at(part, state)[0] for part in compared)
-        smallest = all(x["value_a"] <= x["value_b"] for x in each)
-        if smallest:
-            said = f"{measure} is smallest for {{}}, "
-        else:
-            said = f"{measure} of {{}}: "
-        yield [said.format(first.pop()), best, "."]
+        said = f"{measure} is smallest for {next(iter(first))}, "
+        for part in compared:
+            other, _ = _compared_at(part, state)
+            if not other["value_a"] <= other["value_b"]:
+                said = f"{measure} of {part.dataset.attrs.get('system_a')}: "
+        yield [said, _number(compared[0], one, "value_a", strong=True), "."]
     for part in compared:
         if not short and "answer" in part.dataset.attrs:
             translate = term_translator(part.dataset, "")
@@ -527,7 +516,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
 
 def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
     """Return the compared measure that the page is about, and its name in a sentence."""
-    measures = [str(x) for x in part.dataset["measure"].values]
+    measures = part.dataset["measure"].values.tolist()
     target = None
     if state.chosen is not None:
         target = state.chosen.target
@@ -575,8 +564,8 @@ def _others(part: PageItem) -> Iterator[Sentence]:
     """Return sentences on the findings of a comparison, of groups, of the zoo or of a model."""
     ds = part.dataset
     if "value_a" in ds:
-        lines = str(ds.attrs.get("conclusions", "")).splitlines()
-        yield from ([line.rstrip(".") + "."] for line in lines[:3])
+        for line in str(ds.attrs.get("conclusions", "")).splitlines()[:3]:
+            yield [line.rstrip(".") + "."]
     elif "garbe" in ds:
         rates = ds["frr"].dropna("group")
         if rates.sizes["group"]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
     LivePart,
+    LiveRow,
     LiveState,
     PageItem,
+    grouped,
     made,
     section_of,
     section_told,
@@ -29,6 +33,7 @@ from bioeval.studies.page.words import (
     PageTable,
     Text,
     attempts_of,
+    searches_of,
     shape_of,
     table_of,
 )
@@ -62,7 +67,7 @@ class ScalarSection:
     @property
     def title(self) -> str:
         """The title: the task of the parts, or what their tasks have in common."""
-        titles = list(dict.fromkeys(part.title for part in self.parts))
+        titles = list(grouped(self.parts, lambda part: part.title))
         if len(titles) == 1:
             return titles[0]
         return titles[0].partition(",")[0]
@@ -70,7 +75,7 @@ class ScalarSection:
     @property
     def label_head(self) -> str:
         """The heading above the labels of the parts."""
-        if len({part.system for part in self.parts}) > 1:
+        if len(grouped(self.parts, lambda part: part.system)) > 1:
             return "System"
         return "Templates"
 
@@ -87,7 +92,12 @@ class ScalarSection:
         self, name: str, title: str, heads: list[str], rows: Iterable[Row], **how: Any
     ) -> PageTable | None:
         """Return a table of rows, each with the part that it is of; None without any."""
-        body = [[part.label, *cells] if self.several else cells for part, cells in rows]
+        body = []
+        for part, cells in rows:
+            if self.several:
+                body.append([part.label, *cells])
+            else:
+                body.append(cells)
         if self.several:
             heads = [self.label_head, *heads]
         if body:
@@ -99,32 +109,27 @@ class ScalarSection:
 Row = tuple[PageItem, list[Any]]
 
 
-def live_table(
-    rows: list[tuple[LivePart, float, int]], several: bool, state: LiveState
-) -> PageTable | None:
+def live_table(section: ScalarSection, rows: list[LiveRow], state: LiveState) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
     body: list[Row] = []
-    with_rank = False
-    for live, _, row in rows:
-        names = [name for name in (*RATES, *live.columns) if live.has(name)]
-        counts = {name for name, _ in RATES.values()}
-        names = [n for n in dict.fromkeys(names) if n not in counts and not n.endswith(_ENDS)]
-        names = [n for n in names if n in RATES or not np.isnan(live.columns[n]).all()]
-        for name in names:
-            count, attempts = RATES.get(name, ("", ""))
-            with_rank |= name in live.ranked or name in live.by_rank
-            body.append((live.part, _live_row(live, name, count, attempts, row, state.rank)))
-    section = ScalarSection([live.part for live, *_ in rows], several)
-    lives = [live for live, *_ in rows if len(live.thresholds)]
-    led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
-    of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
-    moved = ["rank"] if with_rank else []
-    if lives:
-        moved.append(f"threshold of {of}" if of else "threshold")
+    moved: dict[str, str] = {}
+    for at in rows:
+        for name in _rates_of(at.live):
+            if name in at.live.ranked or name in at.live.by_rank:
+                moved["rank"] = "rank"
+            body.append((at.part, _live_row(at, name)))
+    for at in rows:
+        if len(at.live.thresholds):
+            moved.setdefault("threshold", "threshold")
+            anchor = state.anchors[at.live.group]
+            if anchor is not at.live:  # the task whose threshold it is
+                of = " ".join(reversed(anchor.part.words.split(", ")))
+                moved["threshold"] = f"threshold of {of}"
+                break
     heads = ["Rate", "Value", *section.interval_heads, "Count", "Attempts"]
     return section.table(
         f"rates-{section.name}",
-        f"rates at the {' and the '.join(moved)}",
+        f"rates at the {' and the '.join(moved.values())}",
         [*heads, "Threshold used"],
         body,
         live=True,
@@ -132,36 +137,47 @@ def live_table(
     )
 
 
-def _live_row(
-    live: LivePart, name: str, count: str, attempts: str, row: int, rank: int
-) -> list[Any]:
-    part, total = live.part, attempts_of(live.part, attempts)
+_COUNTS = dict(RATES.values())  # of the rates, with the names of their attempts
+
+
+def _rates_of(live: LivePart) -> Iterator[str]:
+    """Yield the rates that move, without counts and ends of intervals; others unless all NaN."""
+    for name in dict.fromkeys([*RATES, *live.columns]):
+        if not live.has(name) or name in _COUNTS or name.endswith(_ENDS):
+            continue
+        if name in RATES or not np.isnan(live.columns[name]).all():
+            yield name
+
+
+def _live_row(at: LiveRow, name: str) -> list[Any]:
+    """Return a rate with its interval, its counts, and the threshold that it is at."""
+    part = at.part
+    count, attempts = RATES.get(name, ("", ""))
+    total = attempts_of(part, attempts)
 
     def number(variable: str, shape: str) -> Any:
-        if not live.has(variable):
+        if not at.live.has(variable):
             return ""
-        value = live.value(variable, row, rank)
+        value = at.value(variable)
         return Number(part, variable, value, shape, decimals_for(total), live=True)
 
-    shape = shape_of(part, name, part.dataset[name].dtype.kind)
-    if row >= 0:
-        used = live.thresholds[row].item()
-    else:
-        used = float("nan")
-    return [
-        Text(
-            term_translator(part.dataset)(words.label(name)),
-            str(part.dataset[name].attrs.get("long_name", "")),
-        ),
+    shape = shape_of(part, name)
+    label = term_translator(part.dataset)(words.label(name))
+    row = [
+        Text(label, str(part.dataset[name].attrs.get("long_name", ""))),
         number(name, shape),
         number(f"{name}_low", shape),
         number(f"{name}_high", shape),
-        number(count, "count") if count else "",
-        Text(f"{total:,}", right=True) if total else "",
-        ""
-        if name in live.by_rank
-        else Text(words.threshold(used, part.kind), used=live.number, right=True),
+        number(count, "count"),
+        "",
+        "",
     ]
+    if total:
+        row[5] = Text(f"{total:,}", right=True)
+    if name not in at.live.by_rank:
+        used = words.threshold(at.threshold, part.kind)
+        row[6] = Text(used, used=at.live.number, right=True)
+    return row
 
 
 #: The figures that people quote, in their order; a page shows these and folds the others.
@@ -173,10 +189,13 @@ _QUOTED = (
 )
 
 
-def _place(name: str) -> int:
+def _place(figure: tuple[str, str]) -> tuple[int, bool]:
+    """Return the place of a figure, of which the name comes first: quoted, labelled, others."""
+    name = figure[0]
+    labelled = words.has_label(name.removesuffix("_threshold"))
     if name in _QUOTED:
-        return _QUOTED.index(name)
-    return len(_QUOTED)
+        return _QUOTED.index(name), not labelled
+    return len(_QUOTED), not labelled
 
 
 def scalar_tables(section: ScalarSection) -> list[PageTable]:
@@ -185,54 +204,59 @@ def scalar_tables(section: ScalarSection) -> list[PageTable]:
     More than two parts are rows of the first table, and columns of the second.
     """
     parts = section.parts
-    names: dict[str, str] = {}  # each figure, with its meaning
+    meanings: dict[str, str] = {}
     for part in parts:
-        for name in _figures(part.dataset):
-            names.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
-    if not names:
+        for name in _figures(part):
+            meanings.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
+    if not meanings:
         return []
-    in_order = sorted(names, key=lambda name: (_place(name), not _known(name)))
-    ordered = {name: names[name] for name in in_order}
-    quoted = {name: meaning for name, meaning in ordered.items() if name in _QUOTED}
-    if section.several:
-        labels = [part.label for part in parts]
-    else:
-        labels = [_value_head(parts)]
+    meanings = dict(sorted(meanings.items(), key=_place))
+    quoted = {name: meanings[name] for name in _QUOTED if name in meanings}
     name, title = f"figures-{section.name}", f"{section.title}: single figures"
-    whole = _figure_rows(parts, ordered, labels)
-    if len(ordered) <= len(_QUOTED) or not quoted:
-        return [PageTable(name, title, *whole)]
-    first = _figure_rows(parts, quoted, labels)
-    if len(parts) > 2:  # a column for each figure
-        translate = term_translator(parts[0].dataset)
-        heads = [section.label_head, *(translate(words.label(name)) for name in quoted)]
-        rows = []
-        for part in parts:
-            rows.append([part.label, *(_figure(part, name) for name in quoted)])
-        first = heads, rows
+    whole = _figure_table(section, name, title, meanings)
+    if len(meanings) <= len(_QUOTED) or not quoted:
+        return [whole]
+    if len(parts) > 2:
+        first = _column_for_each(section, name, title, quoted)
+    else:
+        first = _figure_table(section, name, title, quoted)
     all_title = f"{section.title}: all single figures"
-    return [
-        PageTable(name, title, *first),
-        PageTable(f"all-{name}", all_title, *whole, closed=True),
-    ]
+    return [first, replace(whole, name=f"all-{name}", caption=all_title, closed=True)]
 
 
-def _figure_rows(
-    parts: list[PageItem], names: dict[str, str], labels: list[str]
-) -> tuple[list[str], list[list[Any]]]:
-    """Return the heads and rows of a table with a row for each figure."""
+def _column_for_each(
+    section: ScalarSection, name: str, title: str, quoted: Iterable[str]
+) -> PageTable:
+    """Return a table with a column for each figure."""
+    translate = term_translator(section.parts[0].dataset)
+    heads = [section.label_head, *map(translate, map(words.label, quoted))]
+    rows = []
+    for part in section.parts:
+        rows.append([part.label, *_figures_of(part, quoted)])
+    return PageTable(name, title, heads, rows)
+
+
+def _figure_table(
+    section: ScalarSection, name: str, title: str, meanings: dict[str, str]
+) -> PageTable:
+    """Return a table with a row for each figure."""
+    parts = section.parts
     translate, wide = term_translator(parts[0].dataset), len(parts) > 2
     body = []
-    for name, meaning in names.items():
-        label = words.label(name)
-        row = [Text(translate(label), meaning), *(_figure(part, name) for part in parts)]
+    for figure, meaning in meanings.items():
+        label = words.label(figure)
+        row: list[Any] = [Text(translate(label), meaning)]
+        for part in parts:
+            row += _figures_of(part, [figure])
         if not wide:
             row.append("" if meaning == label else meaning)
         body.append(row)
-    heads = ["Figure", *labels]
+    heads = ["Figure", _value_head(parts[0])]
+    if section.several:
+        heads[1:] = map(attrgetter("label"), parts)
     if not wide:
         heads.append("Meaning")
-    return heads, body
+    return PageTable(name, title, heads, body)
 
 
 def cost_table(section: ScalarSection) -> PageTable | None:
@@ -240,48 +264,49 @@ def cost_table(section: ScalarSection) -> PageTable | None:
     body: list[Row] = []
     heads: list[str] = []
     for part in section.parts:
-        names = [str(k) for k, v in part.dataset.data_vars.items() if v.dims == ("cost",)]
+        names = part.names_over("cost")
         names.sort(key=lambda name: not name.startswith("cost_"))  # what they are of comes first
-        heads = heads or [_head(name) for name in names]
+        heads = heads or list(map(_head, names))
         for i in range(part.dataset.sizes.get("cost", 0)):
             cells = [_cell(part, name, part.dataset[name].values[i], {"cost": i}) for name in names]
             body.append((part, cells))
     return section.table(f"{section.name}-cost", "values by cost", heads, body)
 
 
-def _value_head(parts: list[PageItem]) -> str:
-    said = str(parts[0].dataset.attrs.get("confidence", ""))
-    has = any(f"{name}_low" in parts[0].dataset for name in _figures(parts[0].dataset))
-    if said and has:
+def _value_head(part: PageItem) -> str:
+    said = str(part.dataset.attrs.get("confidence", ""))
+    if said and any(f"{name}_low" in part.dataset for name in _figures(part)):
         return f"Value and {100 * float(said):g} % interval"
     return "Value"
 
 
-def _known(name: str) -> bool:
-    return words.has_label(name.removesuffix("_threshold"))
-
-
-def _figures(dataset: Any) -> list[str]:
+def _figures(part: PageItem) -> list[str]:
     """Return the scalars shown in rows, without confidence limits and means over folds."""
-    names = [str(k) for k, v in dataset.data_vars.items() if not v.ndim]
-    names = [name for name in names if dataset[name].dtype.kind in "iufb"]
-    stems = {f"{STEMS.get(name, name)}{end}" for name in names for end in _ENDS}
-    means = {f"{stem}_{key}" for stem in _means(dataset) for key in _SUMMARIES}
-    twice = {"independent_impostors"} & {*names}  # impostor pairs by another name
-    return [name for name in names if name not in stems | means | twice]
+    names = []
+    hidden = {"independent_impostors"}  # impostor pairs by another name
+    for name in part.names_over():
+        if part.dataset[name].dtype.kind in "iufb":
+            names.append(name)
+            stem = STEMS.get(name, name)
+            hidden |= {f"{stem}_low", f"{stem}_high"}
+    for stem in _means(part):
+        for key in _SUMMARIES:
+            hidden.add(f"{stem}_{key}")
+    return [name for name in names if name not in hidden]
 
 
-def _figure(part: PageItem, name: str) -> Any:
-    if name not in part.dataset:
-        return ""
-    shape = shape_of(part, name, part.dataset[name].dtype.kind)
+def _figures_of(part: PageItem, names: Iterable[str]) -> Iterator[Any]:
+    """Yield some figures of a part with their intervals; empty where it has none."""
     decimals = decimals_for(attempts_of(part, "impostor_attempts"))
-    stem = STEMS.get(name, name)
-    value = _scalar(part, name, shape, decimals)
-    low = _scalar(part, f"{stem}_low", shape, decimals)
-    high = _scalar(part, f"{stem}_high", shape, decimals)
-    assert value is not None
-    return Bounded(value, low, high)
+    for name in names:
+        if name not in part.dataset:
+            yield ""
+            continue
+        shape, stem = shape_of(part, name), STEMS.get(name, name)
+        value = _scalar(part, name, shape, decimals)
+        low = _scalar(part, f"{stem}_low", shape, decimals)
+        assert value is not None
+        yield Bounded(value, low, _scalar(part, f"{stem}_high", shape, decimals))
 
 
 def _scalar(part: PageItem, name: str, shape: str, decimals: int) -> Number | None:
@@ -303,25 +328,24 @@ _SUMMARIES = {
 }
 
 
-def _means(dataset: Any) -> list[str]:
-    """Return the scalars with a mean over folds or repeats."""
-    names = [str(k) for k, v in dataset.data_vars.items() if not v.ndim]
-    return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
+def _means(part: PageItem) -> Iterator[str]:
+    """Yield the scalars with a mean over folds or repeats."""
+    for name in part.names_over():
+        if name.endswith("_mean"):
+            yield name.removesuffix("_mean")
 
 
 def mean_table(section: ScalarSection) -> PageTable | None:
     """Return means over folds or repeats with their intervals, one row each."""
     body: list[Row] = []
     for part in section.parts:
-        for stem in _means(part.dataset):
-            shape = shape_of(part, f"{stem}_mean", "f")
-            cells = (
-                _scalar(part, f"{stem}_{key}", "count" if key == "folds" else shape, 3) or ""
-                for key in _SUMMARIES
-            )
-            train = stem.removeprefix("train_")
-            label = words.label(train) + (", training" if train != stem else "")
-            body.append((part, [label, *cells]))
+        for stem in _means(part):
+            shapes = dict.fromkeys(_SUMMARIES, shape_of(part, f"{stem}_mean"))
+            shapes["folds"] = "count"
+            cells: list[Any] = [words.label(stem)]
+            for key, shape in shapes.items():
+                cells.append(_scalar(part, f"{stem}_{key}", shape, 3) or "")
+            body.append((part, cells))
     heads = ["Measure", *_SUMMARIES.values()]
     return section.table(f"means-{section.name}", "means over folds", heads, body)
 
@@ -342,35 +366,38 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
     for name, tables in joined.items():
         first = tables[0][1]
         rows: list[Row] = []
+        alike = True
         for part, table in tables:
-            rows += [(part, row) for row in table.rows]
-        if all(table.heads == first.heads for _, table in tables):
-            file = f"{name}-{section.name}"
-            whole = section.table(file, first.caption, first.heads, rows, note=first.note)
-            if whole is not None:
-                yield whole
+            alike &= table.heads == first.heads
+            for row in table.rows:
+                rows.append((part, row))
+        file = f"{name}-{section.name}"
+        whole = section.table(file, first.caption, first.heads, rows, note=first.note)
+        if whole is not None and alike:
+            yield whole
 
 
 def target_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
     body: list[Row] = []
-    parts = section.parts
-    for part in parts:
-        rate = next((x for x in ("frr_at_far", "dir_at_far") if x in part.dataset), "")
-        if not rate or "far_target" not in part.dataset.coords:
+    what, title = "FRR", "FRR at FAR targets"
+    if "dir_at_far" in section.parts[0].dataset:
+        what, title = "DIR", "DIR at FAR targets, rank 1"
+    note = ""
+    for part in section.parts:
+        if f"{what.lower()}_at_far_low" in part.dataset:
+            note = "The intervals include the uncertainty of the threshold for the FAR target."
+        rate = "dir_at_far"
+        if "frr_at_far" in part.dataset:
+            rate = "frr_at_far"
+        values = part.dataset.get(rate)
+        if values is None or "far_target" not in part.dataset.coords:
             continue
-        if not {*part.dataset[rate].dims} <= {"far_target", "rank"}:
-            continue
-        for i, target in enumerate(part.dataset["far_target"].values.tolist()):
-            body.append((part, _target_row(part, rate, i, target)))
-    what = "FRR"
-    if "dir_at_far" in parts[0].dataset:
-        what = "DIR"
+        if {"far_target", "rank"}.issuperset(values.dims):
+            for i, target in enumerate(part.dataset["far_target"].values.tolist()):
+                body.append((part, _target_row(part, rate, i, target)))
     heads = ["FAR target", f"{what} there", *section.interval_heads]
     heads += ["Threshold", "False accepts expected", "Support"]
-    title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
-    bounded = any(f"{what.lower()}_at_far_low" in part.dataset for part in parts)
-    note = "The intervals include the uncertainty of the threshold for the FAR target." * bounded
     return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
 
 
@@ -382,7 +409,7 @@ def frr_target_table(section: ScalarSection) -> PageTable | None:
         if values is not None and values.dims == ("frr_target",):
             for i, target in enumerate(part.dataset["frr_target"].values.tolist()):
                 row = _target_row(part, "far_at_frr", i, target, "frr_target")
-                body.append((part, row[:5]))
+                body.append((part, row))
     heads = ["FRR target", "FAR there", *section.interval_heads, "Threshold"]
     return section.table(f"frr-targets-{section.name}", "FAR at FRR targets", heads, body)
 
@@ -390,6 +417,7 @@ def frr_target_table(section: ScalarSection) -> PageTable | None:
 def _target_row(
     part: PageItem, rate: str, i: int, target: float, dim: str = "far_target"
 ) -> list[Any]:
+    """Return a rate at a target with its interval, its threshold, and what supports it."""
     dataset = part.dataset
     role = "impostor"
     if dim == "far_target":
@@ -404,14 +432,19 @@ def _target_row(
             values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
         return Number(part, name, values.values[i].item(), shape, decimals, more=more)
 
-    expected: Any = number("expected_false_accepts", "count") if dim == "far_target" else ""
-    return [
+    row: list[Any] = [
         per_cent(target),
-        *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
+        number(rate, "percent"),
+        number(f"{rate}_low", "percent"),
+        number(f"{rate}_high", "percent"),
         number(TARGETS[dim], "score"),
-        expected,
-        support(target, float(expected.value), _people_of(dataset)) if expected else "",
     ]
+    if dim == "far_target":
+        expected = number("expected_false_accepts", "count")
+        row += [expected, ""]
+        if expected:
+            row[-1] = support(target, float(expected.value), _people_of(dataset))
+    return row
 
 
 def _people_of(dataset: Any) -> ComparedPeople | None:
@@ -452,87 +485,99 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
 def rank_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each reported rank."""
     body: list[Row] = []
-    ranked = [
-        part
-        for part in section.parts
-        if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1
-    ]
-    there = {str(k) for x in ranked for k, v in x.dataset.data_vars.items() if v.dims == ("rank",)}
-    given = dict.fromkeys(str(k) for x in ranked for k in x.dataset.data_vars)
-    rates = [x for x in given if x in there and not x.endswith((*_ENDS, "_count"))]
-    shown = {f"{r}{end}": r for r in rates for end in ("", *_ENDS) if f"{r}{end}" in there}
+    ranked: list[PageItem] = []
+    given: list[str] = []
+    for part in section.parts:
+        if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1:
+            ranked.append(part)
+            given += part.names_over("rank")
+    shown: dict[str, str] = {}  # each column, with the rate that it is of
+    for rate in given:
+        if not rate.endswith((*_ENDS, "_count")):
+            for name in (rate, f"{rate}_low", f"{rate}_high"):
+                if name in given:
+                    shown[name] = rate
     for part in ranked:
-        dataset = part.dataset
-        decimals = decimals_for(attempts_of(part, "attempts") or attempts_of(part, "queries"))
+        dataset, decimals = part.dataset, decimals_for(searches_of(part))
         for rank in report_ranks(dataset):
             cells: list[Any] = [f"{rank:,}"]
             for name, rate in shown.items():
-                cell = ""
+                cell: Any = ""
                 if name in dataset:
-                    value, shape = dataset[name].sel(rank=rank), shape_of(part, rate, "f")
-                    cell = _cell(part, name, value.item(), {"rank": rank}, shape, decimals)
+                    value = dataset[name].sel(rank=rank).item()
+                    cell = Number(
+                        part, name, value, shape_of(part, rate), decimals, more={"rank": rank}
+                    )
                 cells.append(cell)
             body.append((part, cells))
     if not shown:
         return None
-    heads = ["Rank", *(_head(name) for name in shown)]
+    heads = ["Rank", *map(_head, shown)]
     return section.table(f"ranks-{section.name}", "values at ranks", heads, body)
 
 
 def _head(name: str) -> str:
-    for end, word in (("_low", "from"), ("_high", "to")):
-        if name.endswith(end):
-            return f"{words.label(name.removesuffix(end))}, {word}"
+    if name.endswith("_low"):
+        return f"{words.label(name.removesuffix('_low'))}, from"
+    if name.endswith("_high"):
+        return f"{words.label(name.removesuffix('_high'))}, to"
     return words.label(name)
 
 
 def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageTable]:
     """Return the values over folds, groups, subjects and others, one table each."""
-    dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
-    told = section_told(dataset)
-    by_dims: dict[tuple[str, ...], list[str]] = {}
-    for name, values in dataset.data_vars.items():
-        dims = tuple(map(str, values.dims))
-        if dims == ("cost",) or "value_a" in dataset:  # which have tables of their own
-            continue
-        if dims and not (set(dims) <= set(_CURVES) or set(dims) & {"threshold", "rank"}):
-            by_dims.setdefault(dims, []).append(str(name))
+    dataset, told = part.dataset, section_told(part.dataset)
+    if "value_a" in dataset:  # which has tables of its own
+        return
+    by_dims = grouped(map(str, dataset.data_vars), lambda name: tuple(map(str, dataset[name].dims)))
     for dims, names in by_dims.items():
-        labels = [_labels(dataset, dim) for dim in dims]
-        total = int(np.prod([len(x) for x in labels]))
-        if dims == ("suspect",) and not total:
+        if not dims or dims == ("cost",) or not {"threshold", "rank"}.isdisjoint(dims):
+            continue
+        if set(_CURVES).issuperset(dims) or (dims == ("suspect",) and not dataset.sizes["suspect"]):
             continue
         if dims == ("reading",):  # whose calls are too wide for a page
-            names = [x for x in names if x not in ("call", "also", "distance")]
-            same = [str(x).replace("\n", "; ") for x in dataset["also"].values]
-            labels = [[x + f" (= {y})" * bool(y) for x, y in zip(labels[0], same, strict=True)]]
-        flat = {name: dataset[name].values.reshape(total) for name in names}
-        body = []
-        for i, place in enumerate(itertools.product(*labels)):
-            if i == most:
-                break
-            more = dict(zip(dims, place, strict=True))
-            cells = [_cell(part, name, flat[name][i], more) for name in names]
-            at = (per_cent(x) if dim in TARGETS else str(x) for dim, x in more.items())
-            body.append([*at, *cells])
-        heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
-        heads += [_head(name) for name in names]
-        if sides := told.images.get(dims[0]) if told and len(dims) == 1 else None:
+            names = [name for name in names if name not in ("call", "also", "distance")]
+        table = _values_by(part, dims, names, most=max(50, MOST_ROWS // systems))
+        sides = None
+        if told and len(dims) == 1:
+            sides = told.images.get(dims[0])
+        if sides:
             for k, name in enumerate(images.columns(dataset, sides), start=1):
-                heads.insert(k, f"{name.partition('_')[0].capitalize()} image")
-                for row, image in zip(body, dataset[name].values, strict=False):
+                table.heads.insert(k, f"{name.partition('_')[0].capitalize()} image")
+                for row, image in zip(table.rows, dataset[name].values, strict=False):
                     row.insert(k, Thumbnail.of(images, str(image)))
-        over = " and ".join(dim.replace("_", " ") for dim in dims)
-        who = ""
-        if several:
-            who = f" ({part.system})"
-        note = ""
-        if total > most:
-            note = f"The first {most} of {total:,} rows."
-        stem = f"{part.task}-{'-'.join(dims)}{'-' + part.system if several else ''}"
-        yield PageTable(
-            stem.replace("/", "-"), f"{part.title}{who}: values by {over}", heads, body, note
-        )
+        if systems > 1:
+            name = f"{table.name}-{part.system}".replace("/", "-")
+            caption = f"{part.title} ({part.system}): {table.caption}"
+            yield replace(table, name=name, caption=caption)
+        else:
+            yield replace(table, caption=f"{part.title}: {table.caption}")
+
+
+def _values_by(part: PageItem, dims: tuple[str, ...], names: list[str], most: int) -> PageTable:
+    """Return the values of variables over some dimensions, with at `most` so many rows."""
+    body = []
+    labels = [_labels(part.dataset, dim) for dim in dims]
+    if dims == ("reading",):
+        labels[0] = list(map(_with_same, labels[0], part.dataset["also"].values))
+    for i, place in enumerate(itertools.islice(itertools.product(*labels), most)):
+        more = dict(zip(dims, place, strict=True))
+        row: list[Any] = []
+        for dim, value in more.items():
+            row.append(per_cent(value) if dim in TARGETS else str(value))
+        for name in names:
+            row.append(_cell(part, name, part.dataset[name].values.flat[i], more))
+        body.append(row)
+    heads, over = [], []
+    for dim in dims:
+        over.append(dim.replace("_", " "))
+        heads.append(_DIMENSIONS.get(dim, over[-1].capitalize()))
+    total, note = math.prod(map(len, labels)), ""
+    if total > most:
+        note = f"The first {most} of {total:,} rows."
+    file = f"{part.task}-{'-'.join(dims)}".replace("/", "-")
+    caption = f"values by {' and '.join(over)}"
+    return PageTable(file, caption, [*heads, *map(_head, names)], body, note)
 
 
 def _labels(dataset: Any, dim: str) -> list:
@@ -541,9 +586,16 @@ def _labels(dataset: Any, dim: str) -> list:
     return list(range(dataset.sizes[dim]))
 
 
-def _cell(
-    part: PageItem, name: str, value: Any, more: dict, shape: str = "", decimals: int = 2
-) -> Any:
+def _with_same(reading: str, also: str) -> str:
+    """Return a reading with those that are the same."""
+    if not also:
+        return reading
+    same = also.replace("\n", "; ")
+    return f"{reading} (= {same})"
+
+
+def _cell(part: PageItem, name: str, value: Any, more: dict) -> Any:
+    """Return a value as a cell: yes or no, a text, or a number."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
@@ -552,5 +604,4 @@ def _cell(
         return "no"
     if not isinstance(value, int | float):
         return str(value)
-    shape = shape or shape_of(part, name, part.dataset[name].dtype.kind)
-    return Number(part, name, value, shape, decimals, more=more)
+    return Number(part, name, value, shape_of(part, name), more=more)

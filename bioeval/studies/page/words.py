@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
+from itertools import compress
 from typing import Any
 
 from bioeval.base import SCALARS
 from bioeval.studies.assurance.words import stricter
-from bioeval.studies.page import words
 from bioeval.studies.page.parts import PageItem
 
 #: Short labels of what has none of its own.
@@ -196,7 +196,7 @@ def count(value: float) -> str:
 
 
 #: How a number is written; the script of the page has the same.
-FORMATS = {"count": words.count, "score": words.score}
+FORMATS = {"count": count, "score": score}
 
 
 #: Rows of a table that a page shows at once.
@@ -224,31 +224,34 @@ class Number:
         if isinstance(self.value, str):
             return self.value
         if self.shape == "points":
-            return words.percent(float(self.value), self.decimals).replace(" %", " pp")
+            return percent(float(self.value), self.decimals).replace(" %", " pp")
         if self.shape == "percent":
-            text = words.percent(float(self.value), self.decimals)
+            text = percent(float(self.value), self.decimals)
             if self.unit:
                 return text
             return text.removesuffix(" %")
         if self.variable in ("threshold", "assured_threshold"):  # which people install
-            return words.threshold(float(self.value), self.part.kind)
+            return threshold(float(self.value), self.part.kind)
         return FORMATS[self.shape](float(self.value))
 
     @property
     def attributes(self) -> dict[str, str]:
         """The data attributes of its element."""
         given = {
-            "task": self.part.task,
-            "variable": self.variable,
-            "system": self.part.system,
-            "value": words.digits(self.value),
-            **{key: words.digits(value) for key, value in self.more.items()},
+            "data-task": self.part.task,
+            "data-variable": self.variable,
+            "data-system": self.part.system,
+            "data-value": digits(self.value),
         }
+        for key, value in self.more.items():
+            given[f"data-{key.replace('_', '-')}"] = digits(value)
         if self.live:
-            given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
+            given["data-live"] = ""
+            given["data-format"] = self.shape
+            given["data-decimals"] = str(self.decimals)
             if not self.unit:
-                given["bare"] = ""
-        return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
+                given["data-bare"] = ""
+        return given
 
 
 @dataclass(frozen=True)
@@ -293,18 +296,23 @@ class PageTable:
 
     def trimmed(self) -> PageTable:
         """Return the table without columns that are empty."""
-        kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
+        kept = []
+        for column in zip(*self.rows, strict=True):
+            kept.append(column.count("") < len(column))
         rows = []
         for row in self.rows:
-            rows.append([row[i] for i in kept])
-        return replace(self, heads=[self.heads[i] for i in kept], rows=rows)
+            rows.append(list(compress(row, kept)))
+        return replace(self, heads=list(compress(self.heads, kept)), rows=rows)
 
     @property
     def numeric(self) -> set[int]:
         """The columns that hold numbers."""
-        return {
-            i for row in self.rows for i, cell in enumerate(row) if getattr(cell, "right", False)
-        }
+        numeric = set()
+        for row in self.rows:
+            for i, cell in enumerate(row):
+                if getattr(cell, "right", False):
+                    numeric.add(i)
+        return numeric
 
     @property
     def folded(self) -> bool:
@@ -315,16 +323,17 @@ class PageTable:
 _COUNTS = ("attempts", "probes", "subjects")
 
 
-def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
+def shape_of(part: PageItem, name: str) -> str:
     """Return the format of a variable."""
-    units = ""
+    units, counts = "", False
     if name in part.dataset:
         units = str(part.dataset[name].attrs.get("units", ""))
-    if units != "score" and words.is_rate(name, units):
+        counts = part.dataset[name].dtype.kind in "iub" or units in _COUNTS
+    if units != "score" and is_rate(name, units):
         if name == "frr_price":
             return "points"
         return "percent"
-    if dtype_kind in "iub" or units in _COUNTS:
+    if counts:
         return "count"
     return "score"
 
@@ -336,6 +345,11 @@ def attempts_of(part: PageItem, name: str) -> int:
     return 0
 
 
+def searches_of(part: PageItem) -> int:
+    """Return the number of searches below a rate at ranks; 0 where unknown."""
+    return attempts_of(part, "attempts") or attempts_of(part, "queries")
+
+
 def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTable:
     """Return a table that a study gives as plain data, of a part of the page or of a row."""
     rows = []
@@ -345,10 +359,11 @@ def table_of(given: Mapping[str, Any], part: PageItem | None = None) -> PageTabl
 
 
 def _given(cell: Any, part: PageItem | None) -> Any:
+    """Return a cell of plain data as a number, an interval or a text; others as they are."""
     if isinstance(cell, int | float):
-        return Text(words.score(cell), right=True, digits=words.digits(cell))
+        return Text(score(cell), right=True, digits=digits(cell))
     if isinstance(cell, list):
-        return Bounded(*(_given(x, part) for x in cell))
+        return Bounded(*[_given(x, part) for x in cell])
     if not isinstance(cell, dict):  # a text or a picture
         return cell
     if part and "variable" in cell:

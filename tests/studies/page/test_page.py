@@ -22,7 +22,7 @@ from bioeval.cli import main
 from bioeval.studies.page import words
 from bioeval.studies.page.contents import digest
 from bioeval.studies.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
-from bioeval.studies.page.parts import ArrayStore, LiveState, parts_of
+from bioeval.studies.page.parts import ArrayStore, LiveRow, LiveState, parts_of
 
 
 def payload(text: str) -> dict:
@@ -124,14 +124,14 @@ def test_a_threshold_takes_the_row_that_is_not_looser(kind):
             rows = [i for i, t in enumerate(part.thresholds) if t >= threshold][:1]
         assert part.row(threshold) == rows[0]
     stricter = 0.5 if kind == "distance" else 8.5
-    assert part.row(stricter) == -1 and math.isnan(part.value("far", -1, 1))
+    assert part.row(stricter) == -1 and math.isnan(LiveRow(part, -1).value("far"))
 
 
 def test_stricter_than_all_rejected_is_all_rejected(scores):
     state = LiveState(parts_of({"x": be.verification(scores)}))
     part = state.parts[0]
     part.columns["frr"][0] = 1.0
-    assert part.row(-5.0) == 0 and part.value("fa", part.row(-5.0), 1) == 0
+    assert part.row(-5.0) == 0 and LiveRow(part, part.row(-5.0)).value("fa") == 0
 
 
 @given(
