@@ -19,7 +19,7 @@ import numpy as np
 from bioeval.base.engines import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
-from bioeval.base.progress import stage
+from bioeval.base.progress import rows_told_to, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
@@ -44,6 +44,7 @@ from bioeval.tallies.verification_job import VerificationJob
 SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 
+@rows_told_to(None)
 def take_second_passes(second_passes: SecondPasses) -> None:
     """Read all impostor scores of some jobs of one reader again, in one sweep."""
     reader, chosen = second_passes[0][0].reader, engine()
@@ -54,11 +55,11 @@ def take_second_passes(second_passes: SecondPasses) -> None:
     elif chosen is None or not reader.of_rows:
         # Claims are a line of scores a block, whose sums depend on where blocks end.
         by_row = all(job.claims is None for job, _ in second_passes)
-        for block in reader.blocks(None, in_place=by_row):
+        for block in reader.blocks(in_place=by_row):
             _add(second_passes, block)
     else:
         work = SecondPassWork(second_passes)
-        work.include(chosen.count(work, None))
+        work.include(chosen.count(work))
 
 
 def _add(second_passes: SecondPasses, block: Block) -> None:

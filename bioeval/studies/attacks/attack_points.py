@@ -18,13 +18,13 @@ from bioeval.base import (
     ProtocolError,
     larger_is_closer,
     require_memory,
+    rows_told_to,
     seed_sequence,
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import (
     BlockReader,
-    Progress,
     Provenance,
     Scores,
     are_pairs,
@@ -125,7 +125,6 @@ def count_bona_fide(
     passing: np.ndarray | None,
     options: Mapping[str, str],
     thresholds: Any,
-    progress: Progress | None,
     expected: Expected | None = None,
 ) -> CountedBonaFide:
     """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
@@ -138,14 +137,15 @@ def count_bona_fide(
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
         job = VerificationJob(reader, **options)
-        (tally,) = run_jobs(reader, [job])
+        with rows_told_to(None):
+            (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,) = run_jobs(reader, [job], progress)
+    (tally,) = run_jobs(reader, [job])
     sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)

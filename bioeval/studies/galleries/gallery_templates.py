@@ -24,6 +24,7 @@ from bioeval.base import (
     picked,
     reporter,
     require_choice,
+    rows_told_to,
     seed_sequence,
 )
 from bioeval.results import (
@@ -290,7 +291,8 @@ def gallery_templates(
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values if rule.name == "far" else ())
-    _count(reader, parts, wanted, rule, progress)
+    with rows_told_to(progress):
+        _count(reader, parts, wanted, rule)
     rule = rule.as_distance(scores.kind)
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
     variables |= _identification(parts, impostors)
@@ -366,21 +368,11 @@ def _count(
     parts: Sequence[_Part],
     targets: np.ndarray,
     rule: Rule | None,
-    progress: Progress | None,
 ) -> None:
     """Count all parts, and pass again over the scores around their operating points."""
-    rows = reader.scores.shape[0]
-    show = reporter(progress)
-
-    def half(before: int) -> Progress:
-        def shown(done: int, _: int) -> None:
-            show(before + done, 2 * rows)
-
-        return shown
-
     fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
-    with threads_for(reader.scores):
-        run_jobs(reader, parts, half(0))
+    with threads_for(reader.scores), rows_told_to(reporter(), passes=2):
+        run_jobs(reader, parts)
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -388,7 +380,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_jobs(reader, parts, half(rows))
+        run_jobs(reader, parts)
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:
@@ -498,7 +490,6 @@ def drawn_verification(
     fusion: str,
     thresholds: Any,
     far_targets: np.ndarray,
-    progress: Progress | None,
 ) -> xr.Dataset:
     """Return multi-template verification against galleries of some templates of each subject.
 
@@ -532,7 +523,7 @@ def drawn_verification(
     else:
         inner = np.union1d(grid, thresholds_over(reader, None))
     parts = request.parts(reader, [size], inner)
-    _count(reader, parts, far_targets, None, progress)
+    _count(reader, parts, far_targets, None)
     claims, kind = parts[0].claims, scores.kind
     genuine, impostor = claims.numbers
     fr, fa = claims.errors(0, grid)

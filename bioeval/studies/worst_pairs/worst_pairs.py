@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.base import Name, ProtocolError, require_choice, require_integer
+from bioeval.base import Name, ProtocolError, require_choice, require_integer, rows_told_to
 from bioeval.results import about_attrs, build
 from bioeval.scores import (
     Block,
@@ -112,7 +112,6 @@ def worst_cells(
     fusion: str | None,
     mirrored: bool,
     medians: np.ndarray,
-    progress: Progress | None = None,
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
@@ -126,7 +125,7 @@ def worst_cells(
     scores, most = reader.scores, 2 * n if mirrored else n
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
-        for block in reader.blocks(progress):
+        for block in reader.blocks():
             block_medians(block, medians)
             if fusion is None:
                 rows = block
@@ -264,7 +263,8 @@ def worst_pairs(
     fused = None
     if templates == "multi":
         fused = fusion
-    impostor, genuine = worst_cells(reader, n, fused, mirrored, medians, progress)
+    with rows_told_to(progress):
+        impostor, genuine = worst_cells(reader, n, fused, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
