@@ -105,8 +105,8 @@ def with_doubts(
     tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages
 ) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
-    with rows_told_to(stages.counting):
-        for doubted in hooks("with_doubts"):
+    for doubted in hooks("with_doubts"):
+        with rows_told_to(stages.counting):
             tree = doubted(tree, scores, protocol)
     return tree
 

@@ -694,6 +694,7 @@ class FoldSweep:
 
     # -- collecting
 
+    @rows_told_to(None)
     def narrow(self, wanted: np.ndarray) -> bool:
         """Divide wanted bins with too many scores to collect; return whether any was divided."""
         most = max(REFINE, REFINE_SHARE * self.total.sum())
@@ -705,13 +706,13 @@ class FoldSweep:
             low = float(self.edges[first - 1])
         ends = low, high
         if not np.isfinite(ends).all():
-            extent = RangePass(self.rows, self.partitions).whole(None)["extent"]
+            extent = RangePass(self.rows, self.partitions).whole()["extent"]
             low, high = max(low, extent.low), min(high, extent.high)
         narrower = self._grid_for(low, high, self.number)
         if low >= high or narrower.exponent >= self.grid.exponent:
             return False
         self.grid = narrower
-        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
+        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole()
         edges = narrower.edges[:-1]
         between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
         divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
