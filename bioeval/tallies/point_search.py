@@ -51,7 +51,7 @@ def take_second_passes(second_passes: SecondPasses) -> None:
     if are_pairs(reader.scores):
         for job, second_pass in second_passes:
             for impostors in job.sweep():
-                second_pass.add(*impostors)
+                second_pass.add(impostors)
     elif chosen is None or not reader.of_rows:
         # Claims are a line of scores a block, whose sums depend on where blocks end.
         by_row = all(job.claims is None for job, _ in second_passes)
@@ -65,7 +65,7 @@ def take_second_passes(second_passes: SecondPasses) -> None:
 def _add(second_passes: SecondPasses, block: Block) -> None:
     for job, second_pass in second_passes:
         for impostors in job.impostors(block):
-            second_pass.add(*impostors)
+            second_pass.add(impostors)
 
 
 class SecondPassWork(InBlocks):
@@ -136,7 +136,7 @@ def refine(
             take_second_passes([(jobs[0], another)])
             continue
         for block in sweep():
-            another.add(*block)
+            another.add(block)
     return finder.points()
 
 
@@ -406,7 +406,7 @@ class FewScores(PointFinder):
                     ends = self.tally.impostor.grid.finite_ends
                     second_pass = SecondPass((), None, ends, moments=True)
                     for block in blocks:
-                        second_pass.add(*block)
+                        second_pass.add(block)
                     moments = second_pass.moments()
                     assert moments is not None
                     corners, pairs = attempts.corners(), attempts.pairs()

@@ -346,7 +346,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
         second = SecondPass([(-np.inf, limit)])
         for _, impostors in attempts.job.attempts(blocks):
             for block in impostors:
-                second.add(*block)
+                second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
     near_scores: np.ndarray = counts_of("near impostors", attempts.reader, near).array()

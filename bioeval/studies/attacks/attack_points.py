@@ -274,16 +274,16 @@ def find_points(
     wanted = PointsWanted(targets, no_costs, False, rows=rows[rows == rows])
     finder = bona_fide.finder(tally, wanted, bona_fide.job.second_pass)
     # The same for all negatives: attacks are a row of impostor scores more.
-    line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    line = ImpostorBlock.of_listed(attacks.pooled)
     kept = bona_fide.job.second_pass
     if kept is not None:
         of_attacks = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
-        of_attacks.add(*line)
+        of_attacks.add(line)
         kept = copy(kept)
         kept.kept = [*kept.kept, *of_attacks.kept]
     counter = CellCounter()
     counter.include(tally.impostor)
-    counter.add(*line)
+    counter.add(line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
     negatives = replace(tally, impostor=counter.cells, missed=missed)
     none_wanted = PointsWanted(np.empty(0), no_costs, False)
@@ -297,7 +297,7 @@ def find_points(
             passes = [x for x in (second_pass, of_all) if x is not None]
             take_second_passes([(bona_fide.job, x) for x in passes])
             if of_all is not None:
-                of_all.add(*line)
+                of_all.add(line)
         points = finder.points()
         sasv_eer = finder_of_all.points().equal_error.eer
     if rule is not None and of_points:

@@ -26,7 +26,7 @@ from bioeval.scores import (
 )
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.tallies import SecondPass, Templates, require_values, to_user
+from bioeval.tallies import ImpostorBlock, SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),
@@ -141,7 +141,7 @@ def worst_cells(
 
 def _add_impostors(cells: LeastCells, block: Block) -> None:
     second_pass = SecondPass([(-np.inf, cells.limit)], places=True)
-    second_pass.add(block.values, block.mate_start, block.mate_stop)
+    second_pass.add(ImpostorBlock(block.values, block.mate_start, block.mate_stop))
     row, position = np.concatenate(second_pass.places).astype(np.int64).T
     cells.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
 
