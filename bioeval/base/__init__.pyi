@@ -55,8 +55,8 @@ from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,
     reporter as reporter,
+    rows_told_to as rows_told_to,
     stage as stage,
-    ticker as ticker,
 )
 from bioeval.base.random import (
     RandomState as RandomState,

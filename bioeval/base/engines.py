@@ -7,13 +7,11 @@ and the sweeps over the scores look for it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.errors import Argument, EngineError
-
-Progress = Callable[[int, int], None]
 
 if TYPE_CHECKING:
     from distributed import Client as Client
@@ -53,7 +51,7 @@ class Engine(Protocol):
     #: Whether this process may not read all scores itself, since others are to do it.
     distributes: bool
 
-    def count(self, work: RowWork, progress: Progress | None) -> Any:
+    def count(self, work: RowWork) -> Any:
         """Return the counts of all rows."""
 
 

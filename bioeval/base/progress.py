@@ -1,7 +1,8 @@
 """Progress of long work, from the work to its display.
 
 No callback is handed down: :func:`shown_by` receives the reports of all that runs inside
-it, and elsewhere a report costs next to nothing.
+it, and elsewhere a report costs next to nothing. The argument `progress` of a public call is told
+of the rows that are counted inside :func:`rows_told_to`, and of nothing else.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from bioeval.base.arguments import require_callable
 #: Called with the stage, the steps done, and their number; 0 where it is not known.
 Show = Callable[[str, int, int], None]
 
+#: Called with the rows done, and their number.
+Tell = Callable[[int, int], object]
+
 _SHOW: ContextVar[Show | None] = ContextVar("show", default=None)
 _STAGE: ContextVar[str] = ContextVar("stage", default="")
+_TELL: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 
 @contextlib.contextmanager
@@ -57,21 +62,42 @@ def is_shown() -> bool:
     return _SHOW.get() is not None or "ipykernel" in sys.modules
 
 
-def reporter(progress: Callable[[int, int], object] | None) -> Callable[[int, int], object]:
-    """Return the argument `progress`, or the default reporter."""
-    return require_callable("progress", progress) or report
+@contextlib.contextmanager
+def rows_told_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
+    """Tell `progress`, if given, of the rows counted inside, in all of several passes over them."""
+    tell = require_callable("progress", progress)
+    if passes > 1:
+        tell = _RowsOfPasses(tell or report, passes)
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
 
 
-def ticker(progress: Callable[[int, int], object] | None, total: int) -> Callable[[int], None]:
-    """Return a function that adds up the rows done, and reports them out of `total`."""
-    done = 0
+class _RowsOfPasses:
+    """Tells of the rows done in all passes, of which each begins where one was told to its end."""
 
-    def tick(rows: int) -> None:
-        nonlocal done
-        done = min(done + rows, total)
-        reporter(progress)(done, total)
+    def __init__(self, tell: Tell, passes: int):
+        self.tell, self.passes, self.before = tell, passes, 0
 
-    return tick
+    def __call__(self, done: int, total: int) -> None:
+        """Tell of the rows done in this pass; more than all where several passes were one."""
+        self.tell(min(self.before + done, self.passes * total), self.passes * total)
+        if done >= total:
+            self.before += done
+
+
+def reporter() -> Tell:
+    """Return what rows counted are told to: `progress` of a public call, or :func:`report`."""
+    return _TELL.get() or report
+
+
+def tell_rows(done: int, total: int) -> None:
+    """Tell `progress` of a public call of the rows counted; do nothing where it has none."""
+    tell = _TELL.get()
+    if tell is not None:
+        tell(done, total)
 
 
 def report(done: int, total: int) -> None:

@@ -118,7 +118,7 @@ class PageSection(Offer):
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
-    "with_doubts": "(tree, scores, protocol, progress=): results with findings as their warnings",
+    "with_doubts": "(tree, scores, protocol): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",
     "data_checks": "(options, data): `fits` and `check` for data of `bioeval check` that are no "
     "scores; a class with `add_options`",

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.engines import Client
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.progress import rows_told_to
 from bioeval.base.random import RandomState
 from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
@@ -115,20 +116,27 @@ def evaluate(
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
     )
-    if not isinstance(scores, Mapping):
-        return _evaluate_system(scores, protocol, options, progress)
+    with rows_told_to(progress):
+        if isinstance(scores, Mapping):
+            return _evaluate_systems(scores, protocol, options)
+        return _evaluate_system(scores, protocol, options)
 
+
+def _evaluate_systems(
+    scores: Mapping[str, Scores], protocol: str | Protocol, options: EvaluationOptions
+) -> xr.DataTree:
+    """Return the results of several systems, at the operating points of all if these are wanted."""
     check_systems(scores)
     each = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
         plain = replace(options, extra_thresholds=None, interval=None)
-        alone = {k: _evaluate_system(v, protocol, plain, progress) for k, v in scores.items()}
+        alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
         from bioeval.results.threshold_lookup import shared_points
 
         each = {}
         for name, points in shared_points(alone).items():
             each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
-    trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
+    trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
     tree = xr.DataTree()
     tree.children = trees  # which copies nothing
     return tree
@@ -144,17 +152,17 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
 
 
 def _evaluate_system(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     if (runner := runner_of(scores)) is not None:
-        return runner.evaluate(scores, protocol, options, progress)
+        return runner.evaluate(scores, protocol, options)
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:
-        return _evaluate_galleries(galleries, card, options, progress)
+        return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
-        return of_study("runners", "partition", card).evaluate(scores, card, options, progress)
-    plan, counted = Plan.counted(scores, card, options, progress, automatic=protocol == "auto")
+        return of_study("runners", "partition", card).evaluate(scores, card, options)
+    plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
     ranks = card.report.ranks
     datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
     if options.interval is None:
@@ -174,7 +182,6 @@ def _evaluate_galleries(
     galleries: Mapping[str, Scores],
     card: Protocol,
     options: EvaluationOptions,
-    progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
     study = offered("galleries", "mean")
@@ -184,7 +191,7 @@ def _evaluate_galleries(
             "installed; select one: scores.select(gallery=...)"
         )
     alone = replace(card, galleries=None)
-    trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
+    trees = {k: _evaluate_system(x, alone, options) for k, x in galleries.items()}
     datasets = {}
     for gallery, tree in trees.items():
         for node in tree.leaves:

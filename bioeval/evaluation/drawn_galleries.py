@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.protocol.tasks import ClosedSet, OpenSet
-    from bioeval.scores.blocks import BlockReader, Progress
+    from bioeval.scores.blocks import BlockReader
     from bioeval.scores.matrix import Scores
     from bioeval.stats.options import IntervalOptions
 
@@ -26,9 +26,7 @@ class DrawnGalleries(Protocol):
     ) -> tuple[Any, str]:
         """Return the job that counts a task in them, and a note on its ranks."""
 
-    def identification(
-        self, plan: Callable[[], Any], limits: IntervalOptions | None, progress: Progress | None
-    ) -> xr.Dataset:
+    def identification(self, plan: Callable[[], Any], limits: IntervalOptions | None) -> xr.Dataset:
         """Return the result of the task of `plan`; intervals may be refused."""
 
     def verification(

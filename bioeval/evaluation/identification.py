@@ -13,6 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
+from bioeval.base.progress import rows_told_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
@@ -215,7 +216,8 @@ def open_set(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
-    dataset, tally = _identify(planner, options, drawn, limits, progress)
+    with rows_told_to(progress):
+        dataset, tally = _identify(planner, options, drawn, limits)
     if given:
         return _with_selectivity(dataset, scores, tally)
     return dataset
@@ -300,7 +302,8 @@ def closed_set(
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
-    return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits, progress)[0]
+    with rows_told_to(progress):
+        return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits)[0]
 
 
 def _identify(
@@ -308,15 +311,14 @@ def _identify(
     task: OpenSet | ClosedSet,
     drawn: DrawnGalleries | None,
     limits: IntervalOptions | None,
-    progress: Progress | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
     plan = partial(planner.identification, task, drawn)
     if drawn is not None:
-        return drawn.identification(plan, limits, progress), None
+        return drawn.identification(plan, limits), None
     job, options = plan()
     reader = planner.reader
-    (tally,) = run_jobs(reader, [job], progress)
+    (tally,) = run_jobs(reader, [job])
     node = "closed_set"
     if isinstance(task, OpenSet):
         node = "open_set"
@@ -392,7 +394,8 @@ def ranks(
     """
     reader = BlockReader(scores)
     job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
-    (result,) = run_jobs(reader, [job], progress)
+    with rows_told_to(progress):
+        (result,) = run_jobs(reader, [job])
     return ranks_dataset(result, ties)
 
 

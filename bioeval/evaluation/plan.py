@@ -19,7 +19,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.scores.blocks import BlockReader, Progress, is_small, threads_for
+from bioeval.scores.blocks import BlockReader, is_small, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -135,7 +135,7 @@ class Plan:
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
     scores (`automatic`), and an error otherwise. The tasks of studies, such as re-identification,
     are in `searches` and not in `tasks`: each has a job that counts in a sweep of its own, by
-    ``run(progress)``.
+    ``run()``.
     """
 
     def __init__(
@@ -198,7 +198,6 @@ class Plan:
         scores: Scores,
         card: Protocol,
         options: EvaluationOptions,
-        progress: Progress | None = None,
         *,
         automatic: bool,
     ) -> tuple[Plan, dict[str, TaskCounts]]:
@@ -213,7 +212,7 @@ class Plan:
             from bioeval.tallies.by_subject import require_people
 
             require_people(scores, limits.method)
-        counted = plan.count(progress, points=True)
+        counted = plan.count(points=True)
         with threads_for(scores):
             plan.refine(counted)
         return plan, counted
@@ -260,7 +259,6 @@ class Plan:
 
     def count(
         self,
-        progress: Progress | None,
         *,
         points: bool = False,
         keep: int = 0,
@@ -287,11 +285,11 @@ class Plan:
         for jobs in sweeps:
             if jobs:
                 reader = jobs[0].reader
-                results = run_jobs(reader, jobs, progress)
+                results = run_jobs(reader, jobs)
                 by_job |= dict(zip(jobs, results, strict=True))
         counts = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         for node, search in self.searches.items():
-            counts[node] = TaskCounts(search.job.run(progress), search.options)
+            counts[node] = TaskCounts(search.job.run(), search.options)
         return counts
 
     @stage("finding operating points")

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.second_pass import PointsWanted
@@ -26,7 +26,6 @@ def chosen_threshold(
     templates: str,
     fusion: str,
     missed: tuple[int, int] = (0, 0),
-    progress: Progress | None = None,
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
@@ -44,7 +43,7 @@ def chosen_threshold(
     else:
         costs = np.empty((0, 3))
     job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
-    (tally,) = run_jobs(reader, [job], progress)
+    (tally,) = run_jobs(reader, [job])
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts

@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client, refuse_engine
+from bioeval.base.progress import rows_told_to
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.calls import distributable
@@ -178,15 +179,15 @@ def verification(
             others["frr_targets"] = at_frr
         else:
             others["frr_targets"] = None
-        return drawn.verification(
-            scores,
-            templates,
-            others,
-            fusion=fusion,
-            thresholds=thresholds,
-            far_targets=targets,
-            progress=progress,
-        )
+        with rows_told_to(progress):
+            return drawn.verification(
+                scores,
+                templates,
+                others,
+                fusion=fusion,
+                thresholds=thresholds,
+                far_targets=targets,
+            )
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)
@@ -207,7 +208,8 @@ def verification(
     )
     every_score = require_flag("auc", auc)
     job.wanted = PointsWanted(targets, weights, every_score, frr_targets=at_frr)
-    (result,) = run_jobs(reader, [job], progress)
+    with rows_told_to(progress):
+        (result,) = run_jobs(reader, [job])
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(result, [job], job.wanted, symmetric=symmetric)

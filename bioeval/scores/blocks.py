@@ -29,7 +29,7 @@ from bioeval.base.engines import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
-from bioeval.base.progress import reporter
+from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
@@ -507,10 +507,10 @@ class BlockReader:
         return rows_within(self.scores, self.scores._row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
-        return self.blocks(None)
+        return self.blocks(told=False)
 
-    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
-        """Yield the blocks in order, calling `progress` with the rows done and their number.
+    def blocks(self, *, told: bool = True, in_place: bool = False) -> Iterator[Block]:
+        """Yield the blocks in order; `progress` of the public call is `told` of the rows done.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
         kept.
@@ -521,7 +521,7 @@ class BlockReader:
             If another engine than this process is to compute what is counted here.
         """
         refuse_engine()
-        show = reporter(progress)
+        tell = reporter() if told else report
         m = self.scores.shape[0]
         step = self.rows_per_block()
         leaves_out = self.scores._has_mask or self.scores.exclude
@@ -530,7 +530,7 @@ class BlockReader:
         for block in self.blocks_of(0, m, step):
             yield block
             high = block.low + len(block.values)
-            show(high, m)
+            tell(high, m)
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``; `low` is the start of a block."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -17,6 +17,21 @@ from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
 from bioeval.tallies.parts import Extent, counts_of, merged
 from bioeval.tallies.threshold_search import distinct
+
+
+class ImpostorBlock(NamedTuple):
+    """Impostor scores: a block of rows, and where each row's own subject starts and stops."""
+
+    values: np.ndarray
+    mate_start: np.ndarray
+    mate_stop: np.ndarray
+
+    @classmethod
+    def of_listed(cls, scores: np.ndarray) -> ImpostorBlock:
+        """Return scores as one row, in which no subject is the own one."""
+        none = np.zeros(1, dtype=np.int64)
+        return cls(scores[None], none, none)
+
 
 #: The smallest and the largest finite score, and whether -inf and +inf occur.
 Found = tuple[float, float, bool, bool]
@@ -60,15 +75,12 @@ def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:
     negative = positive = 0
     if not (counts["negative"] and counts["positive"]):
         counter = CellCounter()
-        counter.add(*attempts)
+        counter.add(attempts)
         negative = min(counter.cells.negative_infinite, 1)
         positive = min(counter.cells.positive_infinite, 1)
-    extent = Extent.of(*attempts)
+    extent = Extent.of(attempts.values, attempts.mate_start, attempts.mate_stop)
     return merged(counts, {"extent": extent, "negative": negative, "positive": positive})
 
-
-# Impostor scores: a block of values, and where each row's own subject starts and stops.
-ImpostorBlock = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Places of the guide into thresholds: at least this many, and about four a threshold.
 LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
@@ -88,9 +100,9 @@ class CellCounter:
     def __init__(self) -> None:
         self.cells = CellCounts()
 
-    def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
+    def add(self, block: ImpostorBlock) -> None:
         """Count the finite and infinite scores of a block, without the rows' own subjects."""
-        extent = Extent.of(values, mate_start, mate_stop)
+        extent = Extent.of(block.values, block.mate_start, block.mate_stop)
         low, high = extent.low, extent.high
         if low <= high:
             grid = CellGrid.covering(low, high)
@@ -98,9 +110,9 @@ class CellCounter:
             grid = CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
         kernel.count_cells(
-            values,
-            mate_start,
-            mate_stop,
+            block.values,
+            block.mate_start,
+            block.mate_stop,
             2.0**grid.exponent,
             2.0**-grid.exponent,
             grid.first,
@@ -123,10 +135,10 @@ class ThresholdCounter:
         self.counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         self.guide = guide_to(thresholds)
 
-    def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
+    def add(self, block: ImpostorBlock) -> None:
         """Count the scores of a block, without the rows' own subjects."""
         tables = _tables(len(self.counts))
-        kernel.count_thresholds(values, mate_start, mate_stop, self.thresholds, *self.guide, tables)
+        kernel.count_thresholds(*block, self.thresholds, *self.guide, tables)
         self.counts += tables.sum(axis=0)
 
     def by_row(

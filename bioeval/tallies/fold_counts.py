@@ -8,6 +8,7 @@ one collects the scores of the few bins in which thresholds fall.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ import numba
 import numpy as np
 
 from bioeval.base.engines import engine
+from bioeval.base.progress import rows_told_to, tell_rows
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias
@@ -37,7 +39,6 @@ SWEEP_VALUES = 1 << 24
 KEPT_VALUES = 1 << 22
 
 # Called with the number of rows just done.
-Tick = Callable[[int], None]
 
 
 class FoldRowReader:
@@ -66,7 +67,7 @@ class FoldRowReader:
         fused = block.fused(self.fusion)
         return FoldRows(fused.values, fused.mate_start, fused.mate_stop, no_self)
 
-    def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, FoldRows]]:
+    def sweep(self) -> Iterator[tuple[slice, FoldRows]]:
         """Yield all rows in blocks, with their places in the scores."""
         if self.kept:
             swept: Iterable[tuple[slice, FoldRows]] = self.kept
@@ -79,8 +80,7 @@ class FoldRowReader:
             yield rows, block
             if self.multi and self.scores.shape[0] * block.values.shape[1] <= KEPT_VALUES:
                 kept.append((rows, block))
-            if tick is not None:
-                tick(rows.stop - rows.start)
+            tell_rows(rows.stop, self.scores.shape[0])
         self.kept = kept
 
     def for_rows(self, low: int, high: int) -> Self:
@@ -383,20 +383,12 @@ class FoldPass(InBlocks):
             counts["watch"] = self.watched(rows.reader, low, high)
         return counts
 
-    def whole(self, tick: Tick | None) -> dict[str, Any]:
+    def whole(self) -> dict[str, Any]:
         """Return the counts of all rows, made by the chosen engine."""
         chosen = engine()
         if chosen is None:
-            return self.over(self.rows.sweep(tick))
-        before = 0
-
-        def progress(done: int, _: int) -> None:
-            nonlocal before
-            if tick is not None:
-                tick(done - before)
-            before = done
-
-        counts = chosen.count(self, progress)
+            return self.over(self.rows.sweep())
+        counts = chosen.count(self)
         self.include_watched(counts["watch"])
         return counts
 
@@ -476,12 +468,12 @@ class CollectPass(FoldPass):
         super().__init__(rows, partitions)
         self.windows, self.keep, self.dtype = windows, keep, dtype
 
-    def collected(self, tick: Tick | None) -> Iterator[Weighted]:
+    def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all rows for each partition."""
         if engine() is None:
-            kept, joined = self._collect(self.rows.sweep(tick))
+            kept, joined = self._collect(self.rows.sweep())
         else:
-            counts = self.whole(tick)
+            counts = self.whole()
             kept = list(map(PlacedScores._make, _of_tree(counts["kept"])))
             joined = []
             for i in range(len(self.partitions)):
@@ -662,22 +654,23 @@ class FoldSweep:
 
     # -- counting
 
-    def count(self, tick: Tick | None = None) -> None:
+    def count(self) -> None:
         """Count all pairs, and gather the genuine scores."""
         from_memory = self.rows.from_memory
         late = from_memory and engine() is None  # or the rows of a failed attempt show twice
         work = CountPass(self.rows, self.partitions, self.grid)
-        counts = work.whole(None if late else tick)
+        with rows_told_to(None) if late else contextlib.nullcontext():
+            counts = work.whole()
         genuine = counts["genuine"]["0"].array()
         row = counts["genuine"]["1"].array()
         position = counts["genuine"]["2"].array()
         if from_memory:
             if counts["failed"] or len(genuine) < self._expected():
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
-                self.count(tick)
+                self.count()
                 return
-            if tick is not None and late:
-                tick(self.rows.scores.shape[0])
+            if late:
+                tell_rows(self.rows.scores.shape[0], self.rows.scores.shape[0])
         order = np.argsort(genuine)
         self.genuine = genuine[order].astype(np.float64)
         for i, one in enumerate(self.partitions):
@@ -701,6 +694,7 @@ class FoldSweep:
 
     # -- collecting
 
+    @rows_told_to(None)
     def narrow(self, wanted: np.ndarray) -> bool:
         """Divide wanted bins with too many scores to collect; return whether any was divided."""
         most = max(REFINE, REFINE_SHARE * self.total.sum())
@@ -712,13 +706,13 @@ class FoldSweep:
             low = float(self.edges[first - 1])
         ends = low, high
         if not np.isfinite(ends).all():
-            extent = RangePass(self.rows, self.partitions).whole(None)["extent"]
+            extent = RangePass(self.rows, self.partitions).whole()["extent"]
             low, high = max(low, extent.low), min(high, extent.high)
         narrower = self._grid_for(low, high, self.number)
         if low >= high or narrower.exponent >= self.grid.exponent:
             return False
         self.grid = narrower
-        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole(None)
+        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole()
         edges = narrower.edges[:-1]
         between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
         divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
@@ -728,9 +722,7 @@ class FoldSweep:
         self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 
-    def collect(
-        self, wanted: np.ndarray, tick: Tick | None = None, keep: Keep | None = None
-    ) -> Iterator[Weighted]:
+    def collect(self, wanted: np.ndarray, keep: Keep | None = None) -> Iterator[Weighted]:
         """Yield the impostor scores in some bins for each partition, in increasing order.
 
         `wanted` flags the bins, or has a row of flags for each fold of the probe in the first
@@ -738,7 +730,7 @@ class FoldSweep:
         """
         windows = self._windows(np.atleast_2d(wanted))
         work = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
-        yield from work.collected(tick)
+        yield from work.collected()
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""

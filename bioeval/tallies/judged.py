@@ -18,7 +18,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Tick, Weighted
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Weighted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -37,17 +37,15 @@ class Judged:
         sweep: FoldSweep,
         rule: Rule,
         folds: Sequence[Sequence[tuple[Subset, Subset]]],
-        tick: Tick | None = None,
     ) -> list[list[Self]]:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
         `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
-        partition of the sweep. Two passes are made over the scores, and `tick` counts the rows of
-        both.
+        partition of the sweep. Two passes are made over the scores.
         """
         judged = []
         with threads_for(sweep.rows.scores):
-            sweep.count(tick)
+            sweep.count()
             while True:
                 counted = []
                 for partition, parts in zip(sweep.partitions, folds, strict=True):
@@ -55,7 +53,7 @@ class Judged:
                 every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
                 if not sweep.narrow(every):
                     break
-            each = zip(sweep.partitions, counted, sweep.collect(every, tick), strict=True)
+            each = zip(sweep.partitions, counted, sweep.collect(every), strict=True)
             for partition, some, scores in each:
                 for fold in some:
                     fold.look_into(scores, partition, sweep.edges)
@@ -126,7 +124,6 @@ class GroupTally:
         rule: Rule,
         targets: np.ndarray,
         options: tuple[str, str],
-        tick: Tick | None,
     ) -> Self:
         """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
@@ -138,7 +135,7 @@ class GroupTally:
         number = pairs.folds
         diagonal = np.arange(number) * (number + 1)
         with threads_for(reader.scores):
-            sweep.count(tick)
+            sweep.count()
             while True:
                 every = Attempts(sweep.genuine, sweep.edges, sweep.total)
                 own = [
@@ -151,7 +148,7 @@ class GroupTally:
                     break
 
             keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
-            ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, tick, keep)
+            ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, keep)
         places = within(values, sweep.edges, chosen_bins)
         every.look_into(values[places], weights[places])
         for one, flags, k in zip(own, own_bins, diagonal, strict=True):

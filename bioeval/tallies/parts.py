@@ -17,6 +17,7 @@ import numpy as np
 
 from bioeval.base.engines import engine
 from bioeval.base.errors import MergeError
+from bioeval.base.progress import rows_told_to
 from bioeval.kernels import count as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader
@@ -198,6 +199,7 @@ def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
     return ordered[0]
 
 
+@rows_told_to(None)
 def counts_of(
     what: str,
     reader: BlockReader,
@@ -220,7 +222,7 @@ def counts_of(
     chosen = engine()
     if chosen is None or not reader.of_rows:
         return count(reader)
-    return chosen.count(BlockWork(what, reader, count, depends_on), None)
+    return chosen.count(BlockWork(what, reader, count, depends_on))
 
 
 class InBlocks:

@@ -19,7 +19,7 @@ import numpy as np
 from bioeval.base.engines import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
-from bioeval.base.progress import stage
+from bioeval.base.progress import rows_told_to, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
@@ -44,27 +44,28 @@ from bioeval.tallies.verification_job import VerificationJob
 SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 
+@rows_told_to(None)
 def take_second_passes(second_passes: SecondPasses) -> None:
     """Read all impostor scores of some jobs of one reader again, in one sweep."""
     reader, chosen = second_passes[0][0].reader, engine()
     if are_pairs(reader.scores):
         for job, second_pass in second_passes:
             for impostors in job.sweep():
-                second_pass.add(*impostors)
+                second_pass.add(impostors)
     elif chosen is None or not reader.of_rows:
         # Claims are a line of scores a block, whose sums depend on where blocks end.
         by_row = all(job.claims is None for job, _ in second_passes)
-        for block in reader.blocks(None, in_place=by_row):
+        for block in reader.blocks(in_place=by_row):
             _add(second_passes, block)
     else:
         work = SecondPassWork(second_passes)
-        work.include(chosen.count(work, None))
+        work.include(chosen.count(work))
 
 
 def _add(second_passes: SecondPasses, block: Block) -> None:
     for job, second_pass in second_passes:
         for impostors in job.impostors(block):
-            second_pass.add(*impostors)
+            second_pass.add(impostors)
 
 
 class SecondPassWork(InBlocks):
@@ -135,7 +136,7 @@ def refine(
             take_second_passes([(jobs[0], another)])
             continue
         for block in sweep():
-            another.add(*block)
+            another.add(block)
     return finder.points()
 
 
@@ -405,7 +406,7 @@ class FewScores(PointFinder):
                     ends = self.tally.impostor.grid.finite_ends
                     second_pass = SecondPass((), None, ends, moments=True)
                     for block in blocks:
-                        second_pass.add(*block)
+                        second_pass.add(block)
                     moments = second_pass.moments()
                     assert moments is not None
                     corners, pairs = attempts.corners(), attempts.pairs()

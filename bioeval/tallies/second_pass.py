@@ -21,6 +21,7 @@ from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow, PointTables, RankTable, Scratch
 from bioeval.kernels.sweep import second_pass_of_rows
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, rounded_down
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, KeptRows, NarrowCells
 from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
@@ -298,8 +299,9 @@ class SecondPass:
         self.most_cells = 2 * len(cells.counts)
         self.cells = self.cells.merge(cells, most=self.most_cells)
 
-    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+    def add(self, block: ImpostorBlock) -> None:
         """Take in the impostor scores of a block."""
+        values, start, stop = block
         if self.with_moments:
             scale, count = moment_scale(*self.ends), np.empty(len(values), dtype=np.int64)
             origin, mean, squares = np.empty((3, len(values)))
@@ -337,9 +339,9 @@ class SecondPass:
             return None
         if not (abs(genuine - self.genuine) <= self.digits * np.spacing(abs(self.genuine))).all():
             return None
-        rest, none = SecondPass((), genuine, self.ends), np.zeros(1, dtype=np.int64)
+        rest = SecondPass((), genuine, self.ends)
         for scores in self.later:
-            rest.add(scores[None], none, none)
+            rest.add(ImpostorBlock.of_listed(scores))
         return self.pairs + rest.pairs
 
     @property
@@ -405,10 +407,9 @@ class SecondPass:
 
     def within(self, windows: Windows) -> np.ndarray:
         """Return the kept scores in windows inside of those of this pass, increasing."""
-        none = np.zeros(1, dtype=np.int64)
         inner = SecondPass(windows)
         for scores in self.kept:
-            inner.add(scores[None], none, none)
+            inner.add(ImpostorBlock.of_listed(scores))
         increasing = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
         increasing.sort()
         return increasing

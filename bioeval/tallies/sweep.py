@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numba
 import numpy as np
 
-from bioeval.base.arguments import require_callable
 from bioeval.base.engines import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
+from bioeval.base.progress import tell_rows
 from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
@@ -38,7 +38,6 @@ from bioeval.scores.blocks import (
     Block,
     BlockReader,
     GivenRows,
-    Progress,
     distance_dtype,
     give_back,
     is_mapped,
@@ -94,11 +93,8 @@ NO_SECOND_PASS = SecondPass(())
 _KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
-def run_jobs(
-    reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
-) -> list[Any]:
+def run_jobs(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    require_callable("progress", progress)
     scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
     if swept:
@@ -109,20 +105,18 @@ def run_jobs(
         chosen = engine()
         if chosen is not None and _has_parts(reader, jobs):
             work = SweepWork(reader, jobs, swept)
-            work.include(chosen.count(work, progress))
+            work.include(chosen.count(work))
             return _results(reader, jobs)
-        return run(reader, jobs, progress)
+        return run(reader, jobs)
 
 
-def run_blocks(
-    reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
-) -> list[Any]:
+def run_blocks(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs over the blocks of one sweep and return their tallies, in order."""
     if are_pairs(reader.scores):
         for job in jobs:
             job.add_pairs()
     else:
-        for block in reader.blocks(progress):
+        for block in reader.blocks():
             for job in jobs:
                 job.add(block)
     return _results(reader, jobs)
@@ -164,10 +158,10 @@ def _of_form(form: str, jobs: Sequence[Any]) -> list[Any]:
     return [job for job in jobs if job.form == form]
 
 
-def run_sweep(reader: BlockReader, jobs: Sequence[Any], progress: Progress | None) -> list[Any]:
+def run_sweep(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
     sweep = RowSweep(reader, jobs)
-    if sweep.rows_counted(0, reader.scores.shape[0], progress):
+    if sweep.rows_counted(0, reader.scores.shape[0]):
         for kind in sweep.kinds:
             kind.hand_on()
     return _results(reader, jobs)
@@ -459,7 +453,7 @@ class RowSweep:
             starts=gallery.starts,
         )
 
-    def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
+    def rows_counted(self, first: int, last: int) -> bool:
         """Count rows ``first:last`` for all jobs; say whether the second passes saw all of them."""
         scores, reader, complete = self.scores, self.reader, True
         step = self._rows_per_call()
@@ -480,8 +474,7 @@ class RowSweep:
                 if not (scores._streams or self.by_blocks):
                     reader.watch.look(low, self.raw, self.columns, 1.0)
             give_back(scores)
-            if progress is not None:
-                progress(high, scores.shape[0])
+            tell_rows(high, scores.shape[0])
         return complete
 
     def _rows_per_call(self) -> int:

@@ -190,8 +190,8 @@ class VerificationJob:
             probes, groups = self.claims
             own = block.own[probes[claim] - block.low] == groups[claim]
             return _listed(value[own], value[~own])
-        impostors = block.values, block.mate_start, block.mate_stop
-        return gather(*impostors, block.self_position)[0], [impostors]
+        genuine = gather(block.values, block.mate_start, block.mate_stop, block.self_position)[0]
+        return genuine, [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
 
     # -- counting
 
@@ -217,9 +217,9 @@ class VerificationJob:
     def _count(self, genuine: np.ndarray, impostors: list[ImpostorBlock]) -> None:
         self.genuine.append(genuine)
         for block in impostors:
-            self.cells.add(*block)
+            self.cells.add(block)
             if self.given is not None:
-                self.given.add(*block)
+                self.given.add(block)
 
     def result(self) -> VerificationTally:
         """Return the tally."""
@@ -256,9 +256,9 @@ class VerificationJob:
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""
         if self.claims is None and self.templates == "multi" and self.fusion == "min":
-            return [block.nearest()]
+            return [ImpostorBlock(*block.nearest())]
         if self.claims is None and self.templates == "single" and self.scores._labelled:
-            return [(block.values, block.mate_start, block.mate_stop)]
+            return [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
         return self.of_block(block)[1]
 
     def sweep(self) -> Iterator[ImpostorBlock]:
@@ -277,8 +277,7 @@ class VerificationJob:
 
 def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:
     """Return attempts of both classes as rows."""
-    none = np.zeros(1, dtype=np.int64)
-    return [*impostors, (genuine[None], none, none)]
+    return [*impostors, ImpostorBlock.of_listed(genuine)]
 
 
 def _increasing(found: list[np.ndarray]) -> np.ndarray:
@@ -290,5 +289,4 @@ def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list
     genuine = genuine[genuine == genuine]
     if not len(impostor):
         return genuine, []
-    none = np.zeros(1, dtype=np.int64)
-    return genuine, [(np.ascontiguousarray(impostor)[None], none, none)]
+    return genuine, [ImpostorBlock.of_listed(np.ascontiguousarray(impostor))]

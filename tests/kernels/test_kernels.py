@@ -23,7 +23,7 @@ import bioeval as be
 from bioeval.kernels import compiling, count, fuse, hull, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.counters import guide_to
+from bioeval.tallies.counters import ImpostorBlock, guide_to
 from bioeval.tallies.second_pass import SecondPass, scratch_of
 
 INF, NAN = np.inf, np.nan
@@ -349,7 +349,7 @@ def test_places_of_kept_scores(seed, dtype, low):
     case = Case(seed, dtype)
     second_pass = SecondPass([(low, 0.25), (1.0, INF)], places=True)
     with np.errstate(all="ignore"):
-        second_pass.add(case.block, case.mate_start, case.mate_stop)
+        second_pass.add(ImpostorBlock(case.block, case.mate_start, case.mate_stop))
     b, n = case.block.shape
     expected = [
         (i, p) for i in range(b) for p in range(n)

@@ -163,7 +163,7 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     scores = be.Scores(**case.scores())
     reader = BlockReader(scores)
     job = IdentificationJob(reader, rank_unit=unit)
-    (tally,) = run_jobs(reader, [job], None)
+    (tally,) = run_jobs(reader, [job])
     interval = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
     grid = np.array([-1.0, 0.1, 0.5, 2.0])
     opened = open_set_dataset(

@@ -36,7 +36,7 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
     job = VerificationJob(reader, **options)
-    (tally,) = run_jobs(reader, [job], None)
+    (tally,) = run_jobs(reader, [job])
     tally.points = refine(
         tally,
         [job],

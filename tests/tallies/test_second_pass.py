@@ -10,6 +10,7 @@ import bioeval as be
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.tallies import point_search as search, second_pass as piloting, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
 
 TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
@@ -214,6 +215,6 @@ def test_scores_that_are_kept_take_no_more_memory_than_they_need():
     """Tables have room for more."""
     values, none = np.linspace(0, 1, 40_000).reshape(4, -1), np.zeros(4, dtype=np.int64)
     second_pass = SecondPass([(0.1, 0.2)])
-    second_pass.add(values, none, none)
+    second_pass.add(ImpostorBlock(values, none, none))
     assert sum(map(len, second_pass.kept)) == 4000
     assert all(kept.base is None for kept in second_pass.kept)

@@ -42,7 +42,7 @@ def both_ways(scores, choose=slice(None), thresholds=None):
         if run is sweeping.run_sweep and not sweeping.sweepable(scores, jobs):
             assert thresholds is not None  # too uneven for the sweep
             run = run_blocks
-        out.append(run(reader, jobs, None))
+        out.append(run(reader, jobs))
     return zip(*out, strict=True)
 
 
@@ -185,7 +185,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     jobs = jobs_for(scores, reader)
     for job in (VerificationJob, IdentificationJob):
         monkeypatch.setattr(job, "add", None)  # no general kernel
-    sweeping.run_sweep(reader, jobs, None)
+    sweeping.run_sweep(reader, jobs)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])

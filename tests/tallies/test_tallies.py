@@ -23,7 +23,7 @@ from bioeval.scores import blocks
 from bioeval.scores.formats.archive import ArchiveWriter
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import cell_exponent
-from bioeval.tallies.counters import CellCounter, ThresholdCounter
+from bioeval.tallies.counters import CellCounter, ImpostorBlock, ThresholdCounter
 from bioeval.tallies.counts import CellCounts
 
 INF = math.inf
@@ -73,7 +73,7 @@ def rows_of(values: list[float], data: Any, own: bool = True) -> list[tuple[np.n
 def counted(values: list[float], data: Any) -> CellCounts:
     counter = CellCounter()
     for part in rows_of(values, data):
-        counter.add(*part)
+        counter.add(ImpostorBlock(*part))
     return counter.cells
 
 
@@ -158,8 +158,7 @@ def test_cell_counts_of_whole_ranges(values, dtype):
     with np.errstate(over="ignore"):
         block = np.array([values], dtype=dtype)
     counter = CellCounter()
-    none = np.zeros(1, dtype=np.int64)
-    counter.add(block, none, none)
+    counter.add(ImpostorBlock.of_listed(block[0]))
     assert_counts(counter.cells, block[0].astype(float).tolist())
 
 
@@ -195,8 +194,7 @@ def test_cells_merge_into_those_of_the_whole_in_any_way(data, values, seed):
 def test_coarser_cells_keep_every_score():
     cells = CellCounter()
     values = [-1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0]
-    none = np.zeros(1, dtype=np.int64)
-    cells.add(np.array([values]), none, none)
+    cells.add(ImpostorBlock.of_listed(np.array(values)))
     fine = cells.cells
     for exponent in range(fine.exponent, 1023, 7):
         coarse = fine.coarsened(exponent)
@@ -217,7 +215,7 @@ def test_counts_between_given_thresholds_are_exact(data, values, thresholds):
     exact = np.array(sorted({t + 0.0 for t in [*thresholds, *near]}))
     counter = ThresholdCounter(exact)
     for part in rows_of(values, data) if values else []:
-        counter.add(*part)
+        counter.add(ImpostorBlock(*part))
     counts = counter.result()
     assert counts.total == len(values)
     np.testing.assert_array_equal(counts.at_most(exact), at_most(values, exact))

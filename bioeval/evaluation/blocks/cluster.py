@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.engines import RowWork, computed_by
+from bioeval.base.engines import RowWork
 from bioeval.base.errors import (
     Argument,
     BioevalError,
@@ -21,6 +21,7 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
+from bioeval.evaluation.blocks.engine import counts_here
 from bioeval.evaluation.blocks.sent_work import (
     FileMissingOnWorker,
     Packed,
@@ -179,9 +180,8 @@ class ClusterExecutor:
             if isinstance(counts, RowRangeCounts):
                 return counts
             if not isinstance(counts, FileMissingOnWorker):
-                with computed_by(None):  # where all scores can be read, the error names their place
-                    for low, high in group:
-                        work.part(low, high)
+                for low, high in group:  # where all scores can be read, the error names their place
+                    counts_here(work, low, high)
             if isinstance(counts, BioevalError | FileMissingOnWorker):
                 raise counts
             raise _failed(where, counts)

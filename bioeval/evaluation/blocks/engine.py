@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval.base.engines import Progress, RowWork, computed_by
+from bioeval.base.engines import RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
-from bioeval.base.progress import reporter
+from bioeval.base.progress import reporter, rows_told_to
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
@@ -53,6 +53,12 @@ class Executor(Protocol):
         """Release the data sent."""
 
 
+def counts_here(work: RowWork, low: int, high: int) -> Any:
+    """Return the counts of a block, made in this process; nobody is told of its rows."""
+    with computed_by(None), rows_told_to(lambda done, total: None):
+        return work.part(low, high)
+
+
 class LocalExecutor:
     """Computes blocks of rows in this process, one after the other."""
 
@@ -63,9 +69,7 @@ class LocalExecutor:
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows in order."""
         for low, high in ranges:
-            with computed_by(None):
-                counts = work.part(low, high)
-            yield RowRangeCounts(((low, high),), counts)
+            yield RowRangeCounts(((low, high),), counts_here(work, low, high))
 
     def close(self) -> None:
         """Do nothing: nothing was sent."""
@@ -90,13 +94,13 @@ class BlockEngine:
         if self.checkpoint is not None:
             self.checkpoint.close()
 
-    def count(self, work: RowWork, progress: Progress | None) -> Any:
+    def count(self, work: RowWork) -> Any:
         """Return the counts of all rows."""
         total, done, parts = work.scores.shape[0], 0, []
         for part in self._parts(work):
             parts.append(part)
             done += sum(high - low for low, high in part.rows)
-            reporter(progress)(done, total)
+            reporter()(done, total)
         return merged_parts(parts).counts
 
     def _parts(self, work: RowWork) -> Iterator[RowRangeCounts]:

@@ -21,9 +21,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.engines import RowWork, computed_by
+from bioeval.base.engines import RowWork
 from bioeval.base.errors import BioevalError
 from bioeval.base.progress import shown_by
+from bioeval.evaluation.blocks.engine import counts_here
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows
@@ -273,7 +274,7 @@ def count_rows(
     quiet = isinstance(worker.name, int) and worker.name > 0
     quiet = quiet or sys.stderr is None or sys.stderr.isatty()
     most = int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009 (set when it is loaded)
-    with _ALONE, computed_by(None), shown_by(lambda *what: None) if quiet else nullcontext():
+    with _ALONE, shown_by(lambda *what: None) if quiet else nullcontext():
         before = numba.get_num_threads()
         matrices: dict[str, RowsHere] = {}
         try:
@@ -284,7 +285,7 @@ def count_rows(
             for name, (numbers, values) in rows.items():
                 matrices[name].numbers, matrices[name].values = numbers, values
             numba.set_num_threads(min(int(worker.state.nthreads), most))
-            return RowRangeCounts(((low, high),), counted.part(low, high))
+            return RowRangeCounts(((low, high),), counts_here(counted, low, high))
         except (BioevalError, FileMissingOnWorker, RowsElsewhere) as error:
             return error
         finally:

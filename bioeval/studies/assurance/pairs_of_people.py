@@ -15,7 +15,6 @@ import numpy as np
 from bioeval.scores import (
     Block,
     BlockReader,
-    Progress,
     Scores,
     are_pairs,
     as_row,
@@ -133,7 +132,6 @@ class PairShares(AttainableThresholds):
         templates: str,
         fusion: str,
         new_gallery: bool,
-        progress: Progress | None = None,
     ):
         reader = BlockReader(scores)
         job = VerificationJob(reader, templates=templates, fusion=fusion)
@@ -145,7 +143,7 @@ class PairShares(AttainableThresholds):
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
-            (tally,) = run_jobs(reader, [job], progress)
+            (tally,) = run_jobs(reader, [job])
             self._collect_up_to(rate, attempts, tally.impostor)
         self._who(scores, attempts, new_gallery)
 
@@ -348,7 +346,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
         second = SecondPass([(-np.inf, limit)])
         for _, impostors in attempts.job.attempts(blocks):
             for block in impostors:
-                second.add(*block)
+                second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
     near_scores: np.ndarray = counts_of("near impostors", attempts.reader, near).array()

@@ -17,13 +17,13 @@ from bioeval.base import (
     Name,
     ProtocolError,
     require_memory,
+    rows_told_to,
     seed_sequence,
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import (
     BlockReader,
-    Progress,
     Provenance,
     Scores,
     are_pairs,
@@ -125,7 +125,6 @@ def count_bona_fide(
     passing: np.ndarray | None,
     options: Mapping[str, str],
     thresholds: Any,
-    progress: Progress | None,
     expected: Expected | None = None,
 ) -> CountedBonaFide:
     """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
@@ -138,14 +137,15 @@ def count_bona_fide(
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
         job = VerificationJob(reader, **options)
-        (tally,) = run_jobs(reader, [job])
+        with rows_told_to(None):
+            (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,) = run_jobs(reader, [job], progress)
+    (tally,) = run_jobs(reader, [job])
     sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
@@ -276,16 +276,16 @@ def find_points(
     wanted = PointsWanted(targets, no_costs, False, rows=rows[rows == rows])
     finder = bona_fide.finder(tally, wanted, bona_fide.job.second_pass)
     # The same for all negatives: attacks are a row of impostor scores more.
-    line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    line = ImpostorBlock.of_listed(attacks.pooled)
     kept = bona_fide.job.second_pass
     if kept is not None:
         of_attacks = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
-        of_attacks.add(*line)
+        of_attacks.add(line)
         kept = copy(kept)
         kept.kept = [*kept.kept, *of_attacks.kept]
     counter = CellCounter()
     counter.include(tally.impostor)
-    counter.add(*line)
+    counter.add(line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
     negatives = replace(tally, impostor=counter.cells, missed=missed)
     none_wanted = PointsWanted(np.empty(0), no_costs, False)
@@ -299,7 +299,7 @@ def find_points(
                 break
             take_second_passes(passes)
             if of_all is not None:
-                of_all.add(*line)
+                of_all.add(line)
         points = finder.points()
         sasv_eer = finder_of_all.points().equal_error.eer
     if rule is not None and of_points:

@@ -21,6 +21,7 @@ from bioeval.base import (
     counted,
     require_choice,
     require_list,
+    rows_told_to,
     short_name,
 )
 from bioeval.evaluation import verification
@@ -197,7 +198,8 @@ def morphing(
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)
     others = _bona_fide(bona_fide, systems, single)
-    morphs = {name: _read(x, people, progress) for name, x in systems.items()}
+    with rows_told_to(progress):
+        morphs = {name: _read(x, people) for name, x in systems.items()}
     if isinstance(given, np.ndarray):
         grid = given
     else:
@@ -331,7 +333,7 @@ def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[
     return by_system
 
 
-def _read(scores: Scores, people: list[list[str]], progress: Progress | None) -> _Morphs:
+def _read(scores: Scores, people: list[list[str]]) -> _Morphs:
     """Return the distances of the attempts against each morph."""
     labels = np.array([str(x) for x in scores.probe_labels.tolist()], dtype=object)
     rows = {who: np.flatnonzero(labels == who) for who in set().union(*people)}
@@ -347,7 +349,7 @@ def _read(scores: Scores, people: list[list[str]], progress: Progress | None) ->
     if order is None:
         order = np.arange(len(people))
     parts: dict[tuple[int, str], list[np.ndarray]] = defaultdict(list)  # of morph and contributor
-    for block in reader.blocks(progress):
+    for block in reader.blocks():
         high = block.low + len(block.values)
         inside = {who: x[(x >= block.low) & (x < high)] for who, x in rows.items()}
         for column, j in enumerate(order.tolist()):

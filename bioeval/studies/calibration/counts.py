@@ -151,7 +151,7 @@ def count_for_calibration(
         counter = ThresholdCounter(thresholds)
         sums = np.zeros(0 if shifts is None else len(shifts))
         for block in job.sweep():
-            counter.add(*block)
+            counter.add(block)
             if shifts is not None:
                 sums += _losses(block, -1.0, shifts)
         fa = np.cumsum(counter.counts)[:-1]

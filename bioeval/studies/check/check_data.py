@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base import PLURALS, counted, larger_is_closer, require_flag
+from bioeval.base import PLURALS, counted, larger_is_closer, require_flag, rows_told_to
 from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
@@ -108,16 +108,15 @@ def check_data(
     labels = partial(
         label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
-    findings = _findings(scores, labels, read_scores, progress)
-    return DataCheck(repr(scores)[1:-1], card.name, tuple(findings))
+    with rows_told_to(progress):
+        findings = tuple(_findings(scores, labels, read_scores))
+    return DataCheck(repr(scores)[1:-1], card.name, findings)
 
 
 def with_kind_finding(
     tree: xr.DataTree,
     scores: Scores,
     protocol: str | Protocol = "auto",
-    *,
-    progress: Progress | None = None,
 ) -> xr.DataTree:
     """Return results whose doubt of labels or kind is replaced by the data check's finding.
 
@@ -130,7 +129,7 @@ def with_kind_finding(
     card = resolve_card(scores, protocol)
     scores = compared(scores, card)
     labels = partial(label_checks, scores, ())
-    findings = _findings(scores, labels, True, progress)
+    findings = _findings(scores, labels, True)
     for finding in findings:
         if finding.check == "kind":
             break
@@ -160,7 +159,6 @@ def _findings(
     scores: Scores,
     labels: Callable[..., Iterator[Finding]],
     read_scores: bool,
-    progress: Progress | None,
 ) -> Iterator[Finding]:
     """Yield the findings, those that need no score first."""
     if are_pairs(scores):
@@ -171,7 +169,7 @@ def _findings(
     if not read_scores:
         yield from labels(symmetric=True)
         return
-    scanned = scan(scores, progress)
+    scanned = scan(scores)
     symmetric = scores._streams
     if len(scanned.lines):
         symmetric = mirrored(scanned)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base import larger_is_closer, reporter, stage
 from bioeval.kernels import RawRows
-from bioeval.scores import Block, BlockReader, Mask, Progress, Scores, knows_people, threads_for
+from bioeval.scores import Block, BlockReader, Mask, Scores, knows_people, threads_for
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
@@ -111,7 +111,7 @@ class DataScan:
 
 
 @stage("looking at the scores")
-def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
+def scan(scores: Scores) -> DataScan:
     """Read every score of a matrix once."""
     reader = BlockReader(scores)
     m, n = scores.shape
@@ -142,7 +142,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         for low in range(0, m, reader.rows_per_block()):
             high = min(low + reader.rows_per_block(), m)
             genuine.append(_scan_rows(reader, scanned, low, high))
-            reporter(progress)(high, m)
+            reporter()(high, m)
     if genuine:
         scanned.genuine = np.concatenate(genuine)
     return scanned

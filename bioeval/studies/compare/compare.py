@@ -22,6 +22,7 @@ from bioeval.base import (
     __version__,
     counted,
     require_choice,
+    rows_told_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import with_exclusions
@@ -246,12 +247,14 @@ def compare(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
             ):
                 _require_equal(first_side, second_side, "cameras", where)
-        pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
+        with rows_told_to(progress):
+            pair = ComparedRetrieval(a, rules), ComparedRetrieval(b, rules)
         measures += retrieval_measures(*pair, columns)
         conclusions = _conclusions(measures, interval, adjust, given)
         return _dataset(pair, conclusions, interval, adjust, apart)
-    first = ComparedSystem(a, options, targets, at_frr, progress)
-    second = ComparedSystem(b, options, targets, at_frr, progress)
+    with rows_told_to(progress):
+        first = ComparedSystem(a, options, targets, at_frr)
+        second = ComparedSystem(b, options, targets, at_frr)
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:

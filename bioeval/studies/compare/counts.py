@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base import OPTIMA, Stream, engine, report, stage
+from bioeval.base import OPTIMA, Stream, engine, report, rows_told_to, stage
 from bioeval.scores import BlockReader, Scores, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
@@ -84,7 +84,8 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     work, chosen = _UnpairedAttempts(a, b), engine()
     if chosen is None:
         return work.part(0, a.shape[0])
-    alone: int = chosen.count(work, None)
+    with rows_told_to(None):
+        alone: int = chosen.count(work)
     return alone
 
 

@@ -16,7 +16,6 @@ from bioeval.evaluation import runner_of
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import (
     BlockReader,
-    Progress,
     Scores,
     TopKScores,
     are_pairs,
@@ -131,7 +130,6 @@ class ComparedSystem:
         options: ComparisonOptions,
         targets: np.ndarray,
         frr_targets: np.ndarray,
-        progress: Progress | None,
     ):
         self.scores, self.options = scores, options
         self.targets, self.frr_targets = targets, frr_targets
@@ -152,7 +150,7 @@ class ComparedSystem:
             )
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        self.tallies = run_jobs(self.reader, jobs, progress)
+        self.tallies = run_jobs(self.reader, jobs)
         if (job := self.verification) is not None:
             with threads_for(scores):
                 first = self.tallies[0]
@@ -507,12 +505,12 @@ _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatc
 class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
-    def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
+    def __init__(self, scores: Scores, rules: Convention):
         self.scores = scores
         if isinstance(scores, TopKScores):
             dataset, measures = runner_of(scores).reid_of_lists(scores, rules)
         else:
-            tally = RetrievalJob(scores, rules).run(progress)
+            tally = RetrievalJob(scores, rules).run()
             options = ReidOptions(**rules.result_options())
             dataset, measures = reid_dataset(tally, options), reid_measures(tally, options)
             if rules.unmatched == "skip":

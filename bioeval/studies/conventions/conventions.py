@@ -22,7 +22,8 @@ from bioeval.base import (
     ProtocolError,
     counted,
     nearest_name,
-    reporter,
+    report,
+    require_callable,
     require_list,
 )
 from bioeval.evaluation import closed_set, evaluate, open_set, verification
@@ -164,10 +165,11 @@ def conventions(
             task = of_card[0]
     asked = (measure or "").lower()
     readings, left_out = Readings(scores, task, asked, at, chosen).listed()
+    tell = require_callable("progress", progress) or report
     shared, rows = _Shared(scores, asked), []
     for done, reading in enumerate(readings, start=1):
         rows.append((reading, shared.values(reading, task)))
-        reporter(progress)(done, len(readings))
+        tell(done, len(readings))
     shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
     if asked:
         names = [asked]

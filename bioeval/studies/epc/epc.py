@@ -24,6 +24,7 @@ from bioeval.base import (
     require_choice,
     require_increasing_proportions,
     require_number,
+    rows_told_to,
 )
 from bioeval.results import (
     Block,
@@ -157,13 +158,15 @@ def epc(
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     job = VerificationJob(readers[0], **options)
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
-    (made,) = run_jobs(readers[0], [job], progress)
+    with rows_told_to(progress):
+        (made,) = run_jobs(readers[0], [job])
     with threads_for(dev):
         points = refine(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)
-    (judged,) = run_jobs(readers[1], [judge], progress)
+    with rows_told_to(progress):
+        (judged,) = run_jobs(readers[1], [judge])
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)
@@ -406,12 +409,14 @@ def epsc(
     test_parts = parted(test, None, ATTACK)
     dev_attacks = attack_attempts(dev_parts, None, options)
     test_attacks = attack_attempts(test_parts, None, options)
-    made = count_bona_fide(dev_parts.bona_fide, None, options, None, progress)
+    with rows_told_to(progress):
+        made = count_bona_fide(dev_parts.bona_fide, None, options, None)
     search = _Search(made, dev_attacks, chosen, weight, criterion)
     at = search.thresholds()
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     given = known if len(known) else None
-    judged = count_bona_fide(test_parts.bona_fide, None, options, given, progress)
+    with rows_told_to(progress):
+        judged = count_bona_fide(test_parts.bona_fide, None, options, given)
     attempts = _numbers(judged, test_attacks)
     fa, fr = errors_at(judged.tally, at)
     ia = test_attacks.at_most(at).sum(axis=1)

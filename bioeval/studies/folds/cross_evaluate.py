@@ -28,6 +28,7 @@ from bioeval.base import (
     bad_choice,
     computed_here,
     counted,
+    rows_told_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.partition import (
@@ -305,7 +306,8 @@ def cross_evaluate(
         _check_people(data, options, estimator)
     if estimator is None:
         scores = _as_scores(data, y, meta)
-        return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
+        with rows_told_to(progress):
+            return evaluate_tasks(scores, splitter, [options], confidence, resampling)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     if assure is not None:
@@ -329,7 +331,8 @@ def cross_evaluate(
         else:
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
-        folds, about = evaluate_fitted(system, options, progress)
+        with rows_told_to(progress):
+            folds, about = evaluate_fitted(system, options)
     made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit
     note_subjects_in_both([made], system.plan, system, splitter)
@@ -343,7 +346,6 @@ def evaluate_tasks(
     tasks: Sequence[FoldOptions],
     confidence: float,
     resampling: IntervalOptions | None,
-    progress: Progress | None,
 ) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
     tasks = [replace(options, kind=scores.kind) for options in tasks]
@@ -357,14 +359,14 @@ def evaluate_tasks(
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
     if plan.by_parts or any(options.claims is not None for options in tasks):
-        evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
+        evaluated = evaluate_by_parts(plan, sides, tasks, reader.about)
     else:
         evaluated = []
         for options in tasks:
             if options.task == "verification":
-                evaluated.append(verify(reader, plan, sides, options, progress).folds)
+                evaluated.append(verify(reader, plan, sides, options).folds)
             else:
-                evaluated += evaluate_by_parts(plan, sides, [options], reader.about, progress)
+                evaluated += evaluate_by_parts(plan, sides, [options], reader.about)
     reader.note_failure_codes()
     unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
@@ -616,8 +618,6 @@ def evaluate_folds(
     card: Protocol,
     far_targets: Any,
     frr_targets: Any = (),
-    *,
-    progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation import compared
@@ -687,7 +687,6 @@ def evaluate_folds(
         list(nodes.values()),
         uncertainty.confidence,
         resampling,
-        progress,
     )
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -20,9 +20,8 @@ from bioeval.base import (
     counted,
     report,
     reporter,
-    require_callable,
+    rows_told_to,
     stage,
-    ticker,
 )
 from bioeval.base.study import hooks
 from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
@@ -30,7 +29,6 @@ from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,
     PairScores,
-    Progress,
     Provenance,
     Scores,
     are_pairs,
@@ -200,12 +198,11 @@ def verify(
     plan: SplitPlan,
     sides: SplitSides | PairSides,
     options: FoldOptions,
-    progress: Progress | None,
 ) -> Evaluated:
     """Evaluate verification over a matrix or over listed pairs."""
     if isinstance(sides, PairSides):
-        return _verify_pairs(plan, sides, options, progress)
-    return _verify_matrix(reader, plan, sides, options, progress)
+        return _verify_pairs(plan, sides, options)
+    return _verify_matrix(reader, plan, sides, options)
 
 
 def _verify_matrix(
@@ -213,7 +210,6 @@ def _verify_matrix(
     plan: SplitPlan,
     sides: SplitSides,
     options: FoldOptions,
-    progress: Progress | None,
 ) -> Evaluated:
     """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
@@ -229,20 +225,21 @@ def _verify_matrix(
     together = [repeat for repeat in coded if repeat not in apart]
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = [together[i : i + most] for i in range(0, len(together), most)]
-    tick = ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
-    for repeats in looks:
-        of_repeats = [coded[repeat] for repeat in repeats]
-        codes = [(x.codes[sides.probe], x.codes[sides.gallery]) for x in of_repeats]
-        sweep = FoldSweep(reader, options.templates, options.fusion, codes)
-        parts = [x.parts for x in of_repeats]
-        of_rule = Judged.of_folds(sweep, options.distance_rule, parts, tick)
-        judged |= zip(repeats, of_rule, strict=True)
-    for repeat in apart:
-        judged[repeat] = []
-        for fold in range(plan.folds_of(repeat)):
-            train, test = sides.views(plan.split(repeat, fold))
-            judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
-        tick(2 * scores.shape[0])
+    with rows_told_to(reporter(), passes=2 * (len(looks) + len(apart))):
+        for repeats in looks:
+            of_repeats = [coded[repeat] for repeat in repeats]
+            codes = [(x.codes[sides.probe], x.codes[sides.gallery]) for x in of_repeats]
+            sweep = FoldSweep(reader, options.templates, options.fusion, codes)
+            parts = [x.parts for x in of_repeats]
+            of_rule = Judged.of_folds(sweep, options.distance_rule, parts)
+            judged |= zip(repeats, of_rule, strict=True)
+        for repeat in apart:
+            judged[repeat] = []
+            with rows_told_to(None):
+                for fold in range(plan.folds_of(repeat)):
+                    train, test = sides.views(plan.split(repeat, fold))
+                    judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
+            reporter()(2 * scores.shape[0], scores.shape[0])  # both passes at once
     folds: dict[tuple[int, int], Fold] = {}
     for repeat, fold in plan.places:
         sizes = sides.sizes(plan.split(repeat, fold))
@@ -289,19 +286,15 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
     return Attempts.listed(row[index[genuine]], row[index[~genuine]])
 
 
-def _verify_pairs(
-    plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
-) -> Evaluated:
+def _verify_pairs(plan: SplitPlan, sides: PairSides, options: FoldOptions) -> Evaluated:
     """Evaluate verification over listed pairs."""
-    progress = require_callable("progress", progress)
     folds: dict[tuple[int, int], Fold] = {}
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
         train = listed_attempts(sides.scores, sides.pairs_in(split.train))
         test = listed_attempts(sides.scores, sides.pairs_in(split.test))
         folds[place] = fold_of_pairs(train, test, sides, split, options)
-        if progress is not None:
-            progress(done, len(plan.places))
+        reporter()(done, len(plan.places))
     if not options.on_all:
         return Evaluated(folds, None)
     every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
@@ -334,7 +327,6 @@ def evaluate_by_parts(
     sides: SplitSides | PairSides,
     tasks: Sequence[FoldOptions],
     about: Provenance,
-    progress: Progress | None,
 ) -> list[Folds]:
     """Evaluate several tasks in every split of a matrix."""
     assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
@@ -345,11 +337,11 @@ def evaluate_by_parts(
     counted = counted_parts(sides.scores, every, tasks)
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
-        train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
-        for options, folds in zip(tasks, by_task, strict=True):
-            folds[place] = fold_of(train, test, sides.sizes(split), options)
-        if progress is not None:
-            reporter(progress)(done, len(plan.places))
+        with rows_told_to(None):  # each fold is told of, and not the rows that it reads
+            train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
+            for options, folds in zip(tasks, by_task, strict=True):
+                folds[place] = fold_of(train, test, sides.sizes(split), options)
+        reporter()(done, len(plan.places))
     return by_task
 
 
@@ -683,7 +675,7 @@ def _all_pairs(scores: Scores | None) -> Attempts:
 
 
 def evaluate_fitted(
-    system: TrainedSystem | TransformedScores, options: FoldOptions, progress: Progress | None
+    system: TrainedSystem | TransformedScores, options: FoldOptions
 ) -> tuple[dict[tuple[int, int], Fold], Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
     folds: dict[tuple[int, int], Fold] = {}
@@ -691,12 +683,12 @@ def evaluate_fitted(
     places = system.plan.places
     said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
-        folds[place], made = system.fold(system.plan.split(*place), options)
+        with rows_told_to(None):
+            folds[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
             said.update(made._remarks)
-        if progress is not None:
-            progress(done, len(places))
+        reporter()(done, len(places))
     assert about is not None  # a plan has a split
     notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
     return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
@@ -721,6 +713,7 @@ def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | n
 _EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
 
 
+@rows_told_to(None)
 @stage("assured thresholds")
 def assured_folds(
     parts: Mapping[Any, tuple[Scores | None, Scores | None]],

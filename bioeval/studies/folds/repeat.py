@@ -22,7 +22,7 @@ from bioeval.base import (
     larger_is_closer,
     picked,
     rates_of,
-    reporter,
+    require_callable,
     require_choice,
     require_text,
 )
@@ -226,6 +226,7 @@ def repeat(
     if isinstance(ties, str) and ties in get_args(PlainTies):
         tasks.append(replace(part, ties=ties))
     counted = counted_parts(scores, parts, tasks)
+    require_callable("progress", progress)
     for done, (place, chosen, attempts) in enumerate(counted, 1):
         view = None
         if all(map(len, chosen)):
@@ -238,7 +239,7 @@ def repeat(
                 arrays[name] = np.zeros((*shape, *values.shape), dtype=dtype)
             arrays[name][place] = values
         if progress is not None:
-            reporter(progress)(done, total)
+            progress(done, total)
     made = _dataset(arrays, curves, scores, splitter, band=band, confidence=confidence)
     if left is None:
         return made

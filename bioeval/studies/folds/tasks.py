@@ -8,13 +8,11 @@ from bioeval.base import ProtocolError
 from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import Protocol, available
 from bioeval.results import tree_of
-from bioeval.scores import Progress, Scores
+from bioeval.scores import Scores
 from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
 
-def evaluate(
-    scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
-) -> xr.DataTree:
+def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]`` in its folds."""
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:
@@ -35,5 +33,5 @@ def evaluate(
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     if at_frr is None:
         at_frr = ()
-    datasets = evaluate_folds(scores, card, targets, at_frr, progress=progress)
+    datasets = evaluate_folds(scores, card, targets, at_frr)
     return tree_of(dict(datasets))

@@ -13,7 +13,7 @@ from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation import TaskCounts, TaskPlan
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
-from bioeval.scores import BlockReader, Progress, Scores
+from bioeval.scores import BlockReader, Scores
 from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
@@ -57,22 +57,19 @@ class RandomGalleries:
         self,
         plan: Callable[[], TaskPlan],
         limits: IntervalOptions | None,
-        progress: Progress | None,
     ) -> xr.Dataset:
         """Evaluate open-set or closed-set identification."""
         if limits is not None:
             refuse_interval(limits.method)
         job, options = plan()
         if self.drawn.repeats:
-            return self._sampled(job, options, progress)
-        (tally,) = run_jobs(job.reader, [job], progress)
+            return self._sampled(job, options)
+        (tally,) = run_jobs(job.reader, [job])
         if "impostors" in options:
             return open_set_expected(tally, **options)
         return closed_set_expected(tally, **options)
 
-    def _sampled(
-        self, job: GalleryJob, options: dict[str, Any], progress: Progress | None
-    ) -> xr.Dataset:
+    def _sampled(self, job: GalleryJob, options: dict[str, Any]) -> xr.Dataset:
         """Evaluate identification in a sample of galleries, at the ranks of the exact mean."""
         note = options.pop("note")
         options |= {"max_rank": job.ranks, "ties": job.ties}
@@ -84,7 +81,7 @@ class RandomGalleries:
             else:
                 options["thresholds"] = grid
         sampled = SampledJob(job.reader, self.drawn)
-        (tallies,) = run_jobs(job.reader, [sampled], progress)
+        (tallies,) = run_jobs(job.reader, [sampled])
         each = (TaskCounts(tally, options).dataset(node) for tally in tallies)
         return sampled_dataset(tallies, each, self.drawn, note, sampled.fewer_mates)
 

@@ -26,6 +26,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
     require_probability,
+    rows_told_to,
     seed_sequence,
 )
 from bioeval.results import (
@@ -363,7 +364,8 @@ def gallery_size(
     if sampling is not None:
         repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     stream = Stream(seed_sequence(random_state), 0)
-    (tally,) = run_jobs(reader, [job], progress)
+    with rows_told_to(progress):
+        (tally,) = run_jobs(reader, [job])
     dataset = gallery_size_dataset(
         tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors
     )

@@ -23,6 +23,7 @@ from bioeval.base import (
     picked,
     reporter,
     require_choice,
+    rows_told_to,
     seed_sequence,
 )
 from bioeval.results import (
@@ -303,7 +304,8 @@ def gallery_templates(
     wanted = targets
     if rule.name == "far":
         wanted = np.append(targets, rule.values)
-    _count(reader, parts, wanted, rule, progress)
+    with rows_told_to(progress):
+        _count(reader, parts, wanted, rule)
     rule = rule.as_distance(scores.kind)
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
     variables |= _identification(parts, impostors)
@@ -381,23 +383,13 @@ def _count(
     parts: Sequence[_Part],
     targets: np.ndarray,
     rule: Rule | None,
-    progress: Progress | None,
 ) -> None:
     """Count all parts, and pass again over the scores around their operating points."""
-    rows = reader.scores.shape[0]
-    show = reporter(progress)
-
-    def half(before: int) -> Progress:
-        def shown(done: int, _: int) -> None:
-            show(before + done, 2 * rows)
-
-        return shown
-
     fixed: Sequence[float] = ()
     if rule is not None and rule.name == "fixed":
         fixed = rule.as_distance(reader.scores.kind).values
-    with threads_for(reader.scores):
-        run_jobs(reader, parts, half(0))
+    with threads_for(reader.scores), rows_told_to(reporter(), passes=2):
+        run_jobs(reader, parts)
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -405,7 +397,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_jobs(reader, parts, half(rows))
+        run_jobs(reader, parts)
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:
@@ -514,7 +506,6 @@ def drawn_verification(
     fusion: str,
     thresholds: Any,
     far_targets: np.ndarray,
-    progress: Progress | None,
 ) -> xr.Dataset:
     """Return multi-template verification against galleries of some templates of each subject.
 
@@ -548,7 +539,7 @@ def drawn_verification(
     else:
         inner = np.union1d(grid, thresholds_over(reader, None))
     parts = request.parts(reader, [size], inner)
-    _count(reader, parts, far_targets, None, progress)
+    _count(reader, parts, far_targets, None)
     claims, kind = parts[0].claims, scores.kind
     genuine, impostor = claims.numbers
     fr, fa = claims.errors(0, grid)

@@ -48,7 +48,7 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
 def _others(block: Block) -> list[ImpostorBlock]:
     """Return all comparisons of a block except those of a probe with itself."""
     position = block.self_position
-    return [(block.values, np.maximum(position, 0), position + 1)]
+    return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
 
 
 # Chances below this are left out of a sum of many: far below the last bit of any result.

@@ -24,8 +24,8 @@ from bioeval.base import (
     picked,
     require_choice,
     require_number,
+    rows_told_to,
     short_name,
-    ticker,
 )
 from bioeval.evaluation import distributable, open_set
 from bioeval.results import (
@@ -245,10 +245,8 @@ def by_group(
             tally = GroupTally.of_listed(attempts, of_person, distance_rule)
     else:
         both = of_code[codes.probe], of_code[codes.gallery]
-        tick = ticker(progress, 2 * scores.shape[0])
-        tally = GroupTally.of_matrix(
-            reader, both, distance_rule, targets, (templates, fusion), tick
-        )
+        with rows_told_to(progress, passes=2):
+            tally = GroupTally.of_matrix(reader, both, distance_rule, targets, (templates, fusion))
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)

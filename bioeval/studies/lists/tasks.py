@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import OpenSet, Protocol, load
 from bioeval.results import tree_of
-from bioeval.scores import Progress, TopKScores
+from bioeval.scores import TopKScores
 from bioeval.stats import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
@@ -24,7 +24,6 @@ def evaluate(
     scores: TopKScores,
     protocol: str | Protocol,
     options: EvaluationOptions,
-    progress: Progress | None = None,
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
     if isinstance(protocol, str) and protocol == "auto":

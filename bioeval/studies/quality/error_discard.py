@@ -19,6 +19,7 @@ from bioeval.base import (
     picked,
     require_choice,
     require_increasing_proportions,
+    rows_told_to,
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
@@ -83,7 +84,6 @@ def count_by_quality(
     cuts: np.ndarray,
     threshold: float,
     fusion: str | None = None,
-    progress: Progress | None = None,
 ) -> dict[str, np.ndarray]:
     """Count the attempts left after each number of samples is discarded, in one pass.
 
@@ -112,7 +112,7 @@ def count_by_quality(
     tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
     fused = np.zeros((4, len(cuts)), dtype=np.int64)
     with threads_for(reader.scores):
-        for block in reader.blocks(progress):
+        for block in reader.blocks():
             values, start, stop = block.values, block.mate_start, block.mate_stop
             code = probe[block.low : block.low + len(values)]
             if fusion is not None:
@@ -316,11 +316,13 @@ def error_discard(
     probe, gallery = template_columns(scores, quality, "quality")
     samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
-    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
+    with rows_told_to(progress):
+        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
     fused = None
     if templates == "multi":
         fused = fusion
-    counts = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
+    with rows_told_to(progress):
+        counts = count_by_quality(reader, places, np.append(0, cuts), at, fused)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
     chosen_on = "the same data; its errors there are optimistic"

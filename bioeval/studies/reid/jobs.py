@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, engine
+from bioeval.base import Argument, DataError, engine, reporter, rows_told_to
 from bioeval.scores import (
     BlockReader,
     Codes,
     Mask,
-    Progress,
     Provenance,
     Scores,
     codes_of,
@@ -405,7 +404,7 @@ class RetrievalJob(InBlocks):
 
     what = "queries"
 
-    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+    def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         over, own = self.convention.removed, self.convention.ap_removed
         lists, reader = self.lists, self.reader.for_rows(low, high)
@@ -422,8 +421,8 @@ class RetrievalJob(InBlocks):
                 extra += self._extra(ranked)
             if ranked.rule == own and counter is not None:
                 within.append(counter.count(ranked))
-            if progress is not None and ranked.rule == last_rule:
-                progress(ranked.stop, self.scores.shape[0])
+            if ranked.rule == last_rule:
+                reporter()(ranked.stop, self.scores.shape[0])
         return {
             "matches": {rule: _counts_of(matches) for rule, matches in parts.items()},
             "removed": ConcatenatedRows(tuple(removed)),
@@ -432,11 +431,11 @@ class RetrievalJob(InBlocks):
             "watch": self.watched(reader, low, high),
         }
 
-    def run(self, progress: Progress | None = None) -> ReidTally:
+    def run(self) -> ReidTally:
         """Count all queries in one sweep."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
-        counted = _count_all(self, progress)
+        counted = _count_all(self)
         parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
         removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
@@ -533,7 +532,7 @@ class GomJob(InBlocks):
 
     what = "queries"
 
-    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+    def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists, reader = self.lists, self.reader.for_rows(low, high)
         parts, removed, within = [], [], []
@@ -542,8 +541,7 @@ class GomJob(InBlocks):
             within.append(counter.count(ranked))
             removed.append(ranked.mates.removed)
             parts.append(matches_of_rows(self, ranked))
-            if progress is not None:
-                progress(ranked.stop, self.scores.shape[0])
+            reporter()(ranked.stop, self.scores.shape[0])
         return {
             "matches": _counts_of(parts),
             "removed": ConcatenatedRows(tuple(removed)),
@@ -551,22 +549,23 @@ class GomJob(InBlocks):
             "watch": self.watched(reader, low, high),
         }
 
-    def run(self, progress: Progress | None = None) -> GomTally:
+    def run(self) -> GomTally:
         """Count all queries."""
         low, high = 0.0, 1.0
         if self.normalize:
             low, high = self._scale()
-        tally = self._count(low, high, progress)
+        tally = self._count(low, high)
         if self.appended is None:
             return tally
-        return tally.append(self.appended._count(low, high))
+        with rows_told_to(None):
+            return tally.append(self.appended._count(low, high))
 
-    def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
+    def _count(self, low_end: float, high_end: float) -> GomTally:
         """Count all queries of the scores on a scale."""
         lists, reader = self.lists, self.reader
         span = high_end - low_end
         self.raw = unscaled(self.thresholds, low_end, span)
-        counted = _count_all(self, progress)
+        counted = _count_all(self)
         removed = counted["removed"].array()
         removed += lists.rules[self.rule].off_list(lists.self_column)
         matches = _matches_of(counted["matches"])
@@ -591,7 +590,8 @@ class GomJob(InBlocks):
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        extent = _count_all(_Extent(self.lists, self.reader), None)["extent"]
+        with rows_told_to(None):
+            extent = _count_all(_Extent(self.lists, self.reader))["extent"]
         if self.appended is not None:
             low, high = self.appended.ends()
             extent = extent.merge(Extent(low, high))
@@ -655,11 +655,11 @@ def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchList
     return job.shared[ranked.rule].around(ranked.low, candidates)
 
 
-def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
+def all_matches(job: RetrievalJob | GomJob) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
-    for rule, matches in _count_all(work, progress)["rules"].items():
+    for rule, matches in _count_all(work)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
@@ -677,7 +677,7 @@ class _AllMatches(InBlocks):
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
 
-    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+    def part(self, low: int, high: int) -> dict[str, Any]:
         """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists, reader = self.lists, self.reader.for_rows(low, high)
         none = {
@@ -698,8 +698,8 @@ class _AllMatches(InBlocks):
             rules[ranked.rule] = {
                 name: rows.merge(ConcatenatedRows.of(block[name])) for name, rows in before.items()
             }
-            if progress is not None and ranked.rule == last_rule:
-                progress(ranked.stop, self.scores.shape[0])
+            if ranked.rule == last_rule:
+                reporter()(ranked.stop, self.scores.shape[0])
         return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
@@ -711,7 +711,7 @@ class _Extent(InBlocks):
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
 
-    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+    def part(self, low: int, high: int) -> dict[str, Any]:
         """Find the extent of the distances of queries ``low:high``."""
         extent, reader = Extent(), self.reader.for_rows(low, high)
         for block in self.lists.blocks(reader, low, high):
@@ -720,16 +720,14 @@ class _Extent(InBlocks):
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
-def _count_all(
-    work: RetrievalJob | GomJob | _AllMatches | _Extent, progress: Progress | None
-) -> dict[str, Any]:
+def _count_all(work: RetrievalJob | GomJob | _AllMatches | _Extent) -> dict[str, Any]:
     """Return the counts of all queries."""
     chosen = engine()
     with threads_for(work.scores):
         if chosen is None:
-            counts = work.part(0, work.scores.shape[0], progress)
+            counts = work.part(0, work.scores.shape[0])
         else:
-            counts = chosen.count(work, progress)
+            counts = chosen.count(work)
     work.include_watched(counts["watch"])
     return counts
 

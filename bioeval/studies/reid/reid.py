@@ -21,9 +21,9 @@ from bioeval.base import (
     RandomState,
     counted,
     numbers_or_nothing,
-    require_callable,
     require_flag,
     require_integer,
+    rows_told_to,
 )
 from bioeval.base.study import offered
 from bioeval.evaluation import distributable
@@ -274,7 +274,8 @@ def reid(
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
-    tally = job.run(require_callable("progress", progress))
+    with rows_told_to(progress):
+        tally = job.run()
     result = reid_dataset(tally, options)
     if rules.unmatched == "skip":
         require_matches(result)
@@ -428,7 +429,8 @@ def gom(
     if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
-    tally = job.run(require_callable("progress", progress))
+    with rows_told_to(progress):
+        tally = job.run()
     result = gom_dataset(tally, options)
     people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels

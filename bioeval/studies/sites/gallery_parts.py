@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, parse_json
+from bioeval.base import (
+    Argument,
+    DataError,
+    MergeError,
+    ProtocolError,
+    counted,
+    parse_json,
+    rows_told_to,
+)
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import Protocol, load
 from bioeval.scores import (
@@ -426,13 +434,14 @@ def best_mates(
     ranked = dict.fromkeys(job for job in every if job.form == "identification")
     places = [x.options["ties"] == "stable" for x in plan.tasks.values() if "ties" in x.options]
     jobs = [NearestMatesJob(job, places=any(places)) for job in ranked]
-    if jobs:
-        for job, nearest in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
-            lists[_name(job.ranked)] = nearest
+    with rows_told_to(progress):
+        if jobs:
+            for job, nearest in zip(jobs, run_jobs(plan.reader, jobs), strict=True):
+                lists[_name(job.ranked)] = nearest
+        for word, search in plan.searches.items():
+            found_by_rule = all_matches(search.job)
+            lists |= {f"{word} {rule}": nearest for rule, nearest in found_by_rule.items()}
     low, high = np.inf, -np.inf
-    for word, search in plan.searches.items():
-        found_by_rule = all_matches(search.job, progress)
-        lists |= {f"{word} {rule}": nearest for rule, nearest in found_by_rule.items()}
     if (gom := _normalised(plan)) is not None:
         low, high = gom.ends()
     about = plan.reader.about

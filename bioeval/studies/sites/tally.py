@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag
+from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_told_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.scores import (
@@ -171,7 +171,8 @@ def tally(
         beside = []
     else:
         beside = [digests]
-    parts = plan.count(progress, points=bool(keep), keep=keep, beside=beside)
+    with rows_told_to(progress):
+        parts = plan.count(points=bool(keep), keep=keep, beside=beside)
     if keep:
         with threads_for(scores):
             plan.refine(parts)

@@ -24,8 +24,6 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import xarray as xr
 
     from bioeval.cli import Stages
@@ -150,7 +148,7 @@ def command(data: str, target: str, terms: str, **options: Any) -> None:
             drawn.append(in_terms(model, terms))
         run.save(document, results, table, drawn=drawn)
         if run.output.page is not None:
-            results = _with_curves(results, scores, run.options, run.stages.counting)
+            results = _with_curves(results, scores, run)
             run.output.write_page({scores.name: in_terms(results, terms)}, files_read, run.stages)
 
 
@@ -178,16 +176,12 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         run.finish(dataset, attributes(dataset, data))
 
 
-def _with_curves(
-    study: xr.Dataset | xr.DataTree,
-    scores: Scores,
-    options: dict[str, Any],
-    progress: Callable[..., None],
-) -> xr.DataTree:
+def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:
     """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
     import numpy as np
     import xarray as xr
 
+    options = run.options
     if options["task"] == "open_set":
         from bioeval.evaluation import open_set
 
@@ -198,7 +192,7 @@ def _with_curves(
             rank_unit=options["rank_unit"],
             fusion=options["fusion"],
             impostors="unenrolled",
-            progress=progress,
+            progress=run.stages.counting,
         )
     else:
         from bioeval.evaluation import verification
@@ -209,7 +203,7 @@ def _with_curves(
             scores,
             templates=options["templates"],
             fusion=options["fusion"],
-            progress=progress,
+            progress=run.stages.counting,
         )
     extrapolated = {}
     if isinstance(study, xr.DataTree):

@@ -21,6 +21,7 @@ from bioeval.base import (
     RandomState,
     chosen_task,
     require_integer,
+    rows_told_to,
     stage,
 )
 from bioeval.evaluation import digest_of_data, distributable, verification
@@ -314,11 +315,13 @@ def study_threshold(
     remarks: list[str] = []
     shares = None
     if task == "verification":
-        counts = _comparisons(scores, reader, splitter, options, interval, progress)
+        with rows_told_to(progress):
+            counts = _comparisons(scores, reader, splitter, options, interval)
         remarks += counts.remarks
         studied = f"{templates}-template"
     else:
-        counts = _searches(scores, reader, splitter, options, interval, progress)
+        with rows_told_to(progress):
+            counts = _searches(scores, reader, splitter, options, interval)
         shares = counts.shares
         studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
@@ -468,11 +471,10 @@ def _comparisons(
     splitter: Any,
     options: FoldOptions,
     interval: IntervalOptions,
-    progress: Progress | None,
 ) -> _ComparisonCounts:
     """Count verification."""
     plan, sides = plan_of_scores(scores, splitter)
-    folds, whole = verify(reader, plan, sides, options, progress)
+    folds, whole = verify(reader, plan, sides, options)
     assert whole is not None
     independent, subjects = whole.test.impostor_attempts, _subjects(scores)
     if options.templates == "single" and is_symmetric(scores):
@@ -507,10 +509,9 @@ def _searches(
     splitter: Any,
     options: FoldOptions,
     interval: IntervalOptions,
-    progress: Progress | None,
 ) -> _SearchCounts:
     """Count searches of a fixed gallery."""
-    searches = Searches(scores, reader, options, progress)
+    searches = Searches(scores, reader, options)
     plan, whole = searches.plan(splitter), searches.judge_all()
     by_subject: dict[str, Ends] = {}
     if whole.chosen.defined:
@@ -804,11 +805,9 @@ class Searches:
         Of `mated` the distance and the rank of the mate, of `unmated` the distance of the nearest.
     """
 
-    def __init__(
-        self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
-    ):
+    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        (tally,) = run_jobs(reader, [job], progress)
+        (tally,) = run_jobs(reader, [job])
         enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = codes_of(scores).probe

@@ -13,8 +13,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, ProtocolError, engine, require_choice, require_integer
-from bioeval.scores import Block, BlockReader, EnrolmentTimes, Progress
+from bioeval.base import (
+    Argument,
+    DataError,
+    ProtocolError,
+    engine,
+    require_choice,
+    require_integer,
+    rows_told_to,
+)
+from bioeval.scores import Block, BlockReader, EnrolmentTimes
 from bioeval.tallies import (
     ConcatenatedRows,
     FoldSweep,
@@ -126,10 +134,10 @@ class SharedReader(BlockReader):
 
     jobs: tuple[Any, ...] = ()
 
-    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
+    def blocks(self, *, told: bool = True, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order."""
         jobs, self.jobs = self.jobs, ()
-        for block in super().blocks(progress, in_place=in_place and not jobs):
+        for block in super().blocks(told=told, in_place=in_place and not jobs):
             for job in jobs:
                 job.add(block)
             yield block
@@ -222,7 +230,7 @@ class Counting:
 
 
 def attempts_over_time(
-    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, progress: Any = None
+    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting
 ) -> AttemptsOverTime:
     """Count all attempts by the bin of their probe (-1: none), at one threshold for all.
 
@@ -237,7 +245,7 @@ def attempts_over_time(
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:
-        run_jobs(reader, jobs, progress)
+        run_jobs(reader, jobs)
         threshold, inside = given, codes >= 0
         by_bin = np.zeros((bins, 2), dtype=np.int64)  # accepted, and all others
         np.add.at(by_bin, codes[inside], job.impostors[inside])
@@ -249,6 +257,7 @@ def attempts_over_time(
     return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
 
 
+@rows_told_to(None)
 def _by_rule(
     reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, jobs: tuple[Any, ...]
 ) -> tuple[float, np.ndarray, np.ndarray]:

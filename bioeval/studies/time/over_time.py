@@ -29,6 +29,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
     require_list,
+    rows_told_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import Protocol
@@ -406,16 +407,18 @@ def over_time(
     reader = SharedReader(view)
     unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
-    attempts = attempts_over_time(reader, time.codes, len(time), counting, progress)
+    with rows_told_to(progress):
+        attempts = attempts_over_time(reader, time.codes, len(time), counting)
     times = view._enrolment_times
     assert times is not None
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
-        of_queries, rules = reid_over_time(
-            view, reid, budget, attempts.threshold, time.codes, len(time), progress
-        )
+        with rows_told_to(progress):
+            of_queries, rules = reid_over_time(
+                view, reid, budget, attempts.threshold, time.codes, len(time)
+            )
         said |= rules
     ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
@@ -516,7 +519,8 @@ def ageing(
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
-    attempts = attempts_over_time(reader, everyone, 1, counting, progress)
+    with rows_told_to(progress):
+        attempts = attempts_over_time(reader, everyone, 1, counting)
     age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
     age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
     known = ~np.isnan(age)
@@ -760,7 +764,6 @@ def reid_over_time(
     threshold: float,
     codes: np.ndarray,
     bins: int,
-    progress: Progress | None = None,
 ) -> tuple[Variables, dict[str, Any]]:
     """Return the measures of re-identification of each bin, and their attributes.
 
@@ -769,7 +772,7 @@ def reid_over_time(
     """
     taus = [to_user(threshold, scores.kind)]
     job, options = plan_gom(scores, convention, taus, False, {"budget": budget})
-    measures = gom_measures(job.run(progress), options).means
+    measures = gom_measures(job.run(), options).means
     names = "mean_ap", "mrep", "mfr"
     variables = along(
         ("time",),

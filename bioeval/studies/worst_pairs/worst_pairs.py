@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.base import Name, ProtocolError, require_choice, require_integer
+from bioeval.base import Name, ProtocolError, require_choice, require_integer, rows_told_to
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
@@ -26,7 +26,7 @@ from bioeval.scores import (
 )
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.tallies import SecondPass, Templates, require_values, to_user
+from bioeval.tallies import ImpostorBlock, SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
     "suspect": Name("template with a suspected label error, the most likely first"),
@@ -114,7 +114,6 @@ def worst_cells(
     fusion: str | None,
     mirrored: bool,
     medians: np.ndarray,
-    progress: Progress | None = None,
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
@@ -128,7 +127,7 @@ def worst_cells(
     scores, most = reader.scores, n * (1 + mirrored)
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
-        for block in reader.blocks(progress):
+        for block in reader.blocks():
             block_medians(block, medians)
             if fusion is None:
                 rows = block
@@ -144,7 +143,7 @@ def worst_cells(
 
 def _add_impostors(cells: LeastCells, block: Block) -> None:
     second_pass = SecondPass([(-np.inf, cells.limit)], places=True)
-    second_pass.add(block.values, block.mate_start, block.mate_stop)
+    second_pass.add(ImpostorBlock(block.values, block.mate_start, block.mate_stop))
     row, position = np.concatenate(second_pass.places).astype(np.int64).T
     cells.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
 
@@ -266,7 +265,8 @@ def worst_pairs(
     fused = None
     if templates == "multi":
         fused = fusion
-    impostor, genuine = worst_cells(reader, n, fused, mirrored, medians, progress)
+    with rows_told_to(progress):
+        impostor, genuine = worst_cells(reader, n, fused, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])

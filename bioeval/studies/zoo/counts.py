@@ -27,7 +27,6 @@ from bioeval.scores import (
     Block,
     BlockReader,
     Codes,
-    Progress,
     Provenance,
     Scores,
     plain,
@@ -160,7 +159,6 @@ def count_by_subject(
     stream: Stream,
     *,
     fusion: str | None = None,
-    progress: Progress | None = None,
 ) -> SubjectTally:
     """Count verification attempts by subject, in one pass over the scores.
 
@@ -174,15 +172,14 @@ def count_by_subject(
         Draws the halves.
     fusion : str, optional
         Of multi-template attempts; None: each template makes an attempt.
-    progress : callable, optional
     """
     work = SubjectWork(reader, threshold, stream, fusion)
     scores, chosen = reader.scores, engine()
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         if chosen is None:
-            counts = work.rows(reader, 0, scores.shape[0], progress)
+            counts = work.rows(reader, 0, scores.shape[0])
         else:
-            counts = chosen.count(work, progress)
+            counts = chosen.count(work)
             work.include_watched(counts["watch"])
         reader.note_failure_codes()
         return _require_finite(work.tally(counts))
@@ -238,12 +235,10 @@ class SubjectWork(InBlocks):
         """Count rows ``low:high``."""
         reader = self.reader.for_rows(low, high)
         with np.errstate(over="ignore", invalid="ignore"):
-            counts = self.rows(reader, low, high, None)
+            counts = self.rows(reader, low, high)
         return counts | {"watch": self.watched(reader, low, high)}
 
-    def rows(
-        self, reader: BlockReader, low: int, high: int, progress: Progress | None
-    ) -> dict[str, Any]:
+    def rows(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of a reader, chunk by chunk."""
         counts: dict[str, Any] = {}
         for first in range(low, high, self.step):
@@ -253,7 +248,7 @@ class SubjectWork(InBlocks):
                 counts = merged(counts, chunk)
             else:
                 counts = chunk
-            reporter(progress)(last, self.scores.shape[0])
+            reporter()(last, self.scores.shape[0])
         return counts
 
     def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:

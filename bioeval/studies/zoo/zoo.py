@@ -22,6 +22,7 @@ from bioeval.base import (
     larger_is_closer,
     require_choice,
     require_integer,
+    rows_told_to,
     seed_sequence,
     short_name,
     stage,
@@ -236,11 +237,12 @@ def zoo(
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
-    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     fused = None
     if templates == "multi":
         fused = fusion
-    tally = count_by_subject(reader, at, Stream(seed, 0), fusion=fused, progress=progress)
+    with rows_told_to(progress):
+        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
+        tally = count_by_subject(reader, at, Stream(seed, 0), fusion=fused)
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(

@@ -160,9 +160,9 @@ def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
     collected = []
     collect = sweep.FoldSweep.collect
 
-    def counting(self, wanted, tick):
+    def counting(self, wanted):
         collected.append(self.total[wanted].sum())
-        return collect(self, wanted, tick)
+        return collect(self, wanted)
 
     monkeypatch.setattr(sweep.FoldSweep, "collect", counting)
     monkeypatch.setattr(partition, "LEAST_CELLS", 64)
