@@ -468,7 +468,8 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
     rows = []
     for x in (a, b):
         tally = x.tallies[-1]
-        mate, other = ranks_among(tally.mate, tally.other)
+        mate = ranks_among(tally.mate, tally.other)
+        other = ranks_among(tally.other, tally.mate)
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
         rows.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
     return rows[0], rows[1]
