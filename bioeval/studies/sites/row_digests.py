@@ -95,6 +95,7 @@ class RowDigestJob:
         order: np.ndarray | slice,
         sign: float = 1.0,
     ) -> None:
+        """Add raw rows; of a sample, all columns where its scores are too few to tell apart."""
         some = slice(low, low + len(raw.rows))
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
