@@ -134,11 +134,11 @@ def summaries(
 
 def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return scores that know the junk and the distractors of a card, too."""
-    tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
     view = scores.select()
-    for task in filter(None, tasks):
-        view._junk_ids = (*view._junk_ids, *task.junk_ids)
-        view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
+    if not isinstance(protocol, str):
+        for task in filter(None, (protocol.reid, protocol.gom)):
+            view._junk_ids += tuple(task.junk_ids)
+            view.distractor_ids += tuple(task.distractor_ids)
     return view
 
 
@@ -210,7 +210,7 @@ def blocks(found: Found) -> Iterator[Block]:
     for i, (path, ds) in enumerate(found.items()):
         if i:
             yield Sentence()
-        yield Title(f"{path}: {ds.attrs['task']}" if path else str(ds.attrs["task"]))
+        yield Title(": ".join(filter(None, [path, str(ds.attrs["task"])])))
         yield Note(
             f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
         )
@@ -218,19 +218,19 @@ def blocks(found: Found) -> Iterator[Block]:
         for name, values in ds.data_vars.items():
             if "partition" not in values.dims:
                 continue
-            over = [str(dim) for dim in values.dims if dim != "partition"]
-            each = values.transpose(*over, "partition").values
-            if over:
-                labels = ds["cost_prior" if over == ["cost"] else "".join(over)].values.tolist()
+            numbers[str(name)] = values.values
+            for dim in set(values.dims) - {"partition"}:
+                labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
+                each = values.transpose(dim, "partition").values
                 numbers[str(name)] = dict(zip(labels, each, strict=True))
-            else:
-                numbers[str(name)] = each
         rows = []
         for figure in figures(numbers):
             there = figure.value[~np.isnan(figure.value)]
-            cells = (np.nan,) * 4
+            mean = sd = smallest = largest = np.nan
             if len(there):
-                sd = there.std(ddof=1) if len(there) > 1 else np.nan
-                cells = (there.mean(), sd, there.min(), there.max())
-            rows.append([figure.label, *map(figure.written, cells), f"{len(there):,}"])
+                mean, smallest, largest = there.mean(), there.min(), there.max()
+            if len(there) > 1:
+                sd = there.std(ddof=1)
+            cells = map(figure.written, (mean, sd, smallest, largest))
+            rows.append([figure.label, *cells, f"{len(there):,}"])
         yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

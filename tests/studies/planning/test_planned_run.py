@@ -96,7 +96,7 @@ def test_a_measurement_runs(monkeypatch, given):
 
 
 def _how(dtype="float32", **given):
-    return planned_run._Measured((8, dtype, "cosine"), 10, given.pop("share", None), dtype, **given)
+    return planned_run._Measured(8, dtype, "cosine", 10, given.pop("share", None), dtype, **given)
 
 
 def test_the_measured_blocks_hold_whole_tiles():
