@@ -126,10 +126,7 @@ class ComparedSystems(MoreResults):
             if self.options[name] is not None:
                 given[name] = self.options[name]
         first = self._margin is not None or len(systems) == 2
-        if first:
-            best = next(iter(systems))
-        else:
-            best = min(systems, key=frr)
+        best = next(iter(systems)) if first else min(systems, key=frr)
         refused: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self._margin is None:
             refused = contextlib.suppress(BioevalError)

@@ -314,6 +314,7 @@ def _refuse_unused(
 
 
 def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
+    """Raise :class:`DataError` naming the first place `where` two columns differ."""
     left, right = a.tolist(), b.tolist()
     if left == right:
         return
@@ -588,9 +589,7 @@ def _answer(
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
     weak = _joined([x.measure.label for x in conclusions if x.better and x.measure.weak])
-    few = ""
-    if weak:
-        few = f" Fewer than 30 errors are expected for {weak}."
+    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
     return f"{'; '.join(said)} ({after}).{few}"
 
 

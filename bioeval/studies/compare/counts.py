@@ -204,6 +204,7 @@ class OrderChanges:
         between: tuple[np.ndarray, np.ndarray],
         people: int,
     ):
+        """Find the pairs; the systems are put in an order that their scores decide."""
         if summary(impostor[1]) < summary(impostor[0]):
             genuine, impostor = genuine[::-1], impostor[::-1]
         owner = owner.astype(np.int64)

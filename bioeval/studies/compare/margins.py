@@ -75,9 +75,7 @@ class MarginConclusion:
         """Return in words by how much the first of two systems may be worse; of NaN nothing."""
         if math.isnan(self.margin):
             return ""
-        size = f"{self.margin:g}"
-        if percent:
-            size = f"{100 * self.margin:g} pp"
+        size = f"{100 * self.margin:g} pp" if percent else f"{self.margin:g}"
         if self.equivalent:
             return f"equivalent within {size}"
         if self.not_worse:

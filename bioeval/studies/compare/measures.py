@@ -156,6 +156,7 @@ class ComparedSystem:
         frr_targets: np.ndarray,
         progress: Progress | None,
     ):
+        """Count all tasks that the scores support, with the operating points of verification."""
         self.scores, self.options = scores, options
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
@@ -537,6 +538,7 @@ class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
+        """Count the queries, and take the means that the convention defines."""
         self.scores = scores
         if isinstance(scores, TopKScores):
             dataset, measures = runner_of(scores).reid_of_lists(scores, rules)

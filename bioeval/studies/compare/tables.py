@@ -63,6 +63,7 @@ class ComparisonTable:
         self._searched = "convention" in dataset.attrs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay out the measures as wide as there is room: verdicts beside, below, or alone."""
         attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
         yield indented(grid(self._header()))
@@ -96,6 +97,7 @@ class ComparisonTable:
         yield from warned(map(self._translate, map(with_joined_targets, said)))
 
     def _header(self) -> Iterator[tuple[str, str]]:
+        """Yield what was compared, by which tasks and in which terms."""
         attrs = self.dataset.attrs
         people = counted(int(attrs["subjects"]), "subjects")
         yield "Data", f"{attrs['layout']}, {people}"
@@ -122,6 +124,7 @@ class ComparisonTable:
         yield "Terms", self._translate.others(shown)
 
     def _rows(self) -> Iterator[_MeasureRow]:
+        """Yield the measures, with as many digits as the width of their interval allows."""
         ds = self.dataset
         verdicts = str(ds.attrs["verdicts"]).splitlines()
         for i, measure in enumerate(map(str, ds["measure"].values)):
@@ -199,9 +202,7 @@ def _cell(dataset: xr.Dataset, name: str, place: int, shape: str) -> dict[str, A
 def caption(dataset: xr.Dataset) -> str:
     """Return what the columns of a comparison are."""
     attrs, level = dataset.attrs, float(dataset.attrs["confidence"])
-    jackknifed = "; AUC, recognition rate and DIR"
-    if "convention" in attrs:
-        jackknifed = ";"
+    jackknifed = ";" if "convention" in attrs else "; AUC, recognition rate and DIR"
     said = (
         f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
         f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
@@ -235,6 +236,7 @@ class SideBySideTable:
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay out a column for each system; standard deviations where there is room."""
         yield Text(self.title, style="bold")
         yield indented(grid(self._header()))
         yield Text("")
@@ -271,6 +273,7 @@ class SideBySideTable:
         return any("fold" in dataset.dims for dataset in self.found.values())
 
     def _header(self) -> Iterator[tuple[str, str]]:
+        """Yield what all systems have in common."""
         first = next(iter(self.found.values()))
         yield "Task", str(first.attrs["task"])
         if self._in_folds:
@@ -301,9 +304,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     for scalar in POINTS_OF["verification"]:
         if scalar.name not in numbers:
             continue
-        unit = ""
-        if scalar.percent:
-            unit = ", %"
+        unit = ", %" if scalar.percent else ""
         result = numbers[scalar.name]
         if not isinstance(result, dict):
             result = {0.0: result}

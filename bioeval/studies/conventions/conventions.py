@@ -211,6 +211,7 @@ class _Shared:
     """Replacement of ``be`` in the calls of readings: each result is computed once."""
 
     def __init__(self, scores: Scores, measure: str):
+        """Keep what is counted for the scores; `measure` is empty for all of a task."""
         self.scores, self.measure = scores, measure
         self._be = SimpleNamespace(
             Scores=Scores,
@@ -363,9 +364,8 @@ def _dataset(
     columns: dict[str, list[Any]] = defaultdict(list)
     for row in listed:
         columns["values"].append(row.values)
-        columns["words"].append(row.reading.words)
-        columns["option"].append(row.reading.option)
-        columns["call"].append(row.reading.call)
+        for name in ("words", "option", "call"):
+            columns[name].append(getattr(row.reading, name))
         columns["also"].append("\n".join(row.also))
         columns["distance"].append(row.distance)
         columns["agrees"].append(row.agrees)

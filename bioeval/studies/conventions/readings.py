@@ -207,6 +207,7 @@ class Readings:
         return column in scores.probe_meta and column in scores.gallery_meta
 
     def _lacking(self) -> list[str]:
+        """Return the readings that the data do not support, and why."""
         if are_pairs(self.scores):
             return ["pairs of one session, templates, subjects: a list of pairs has none of these"]
         lacking = []

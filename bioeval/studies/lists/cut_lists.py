@@ -311,6 +311,7 @@ class _ListedSearches:
         strangers = self.nearest[~self.enrolled].within(grid)
 
         def side(i: int) -> tuple[Variables, np.ndarray]:
+            """Return the curves of the least counts, or of the most."""
             return OpenSetCounts(
                 attempts=self.attempts(),
                 thresholds=grid,

@@ -265,9 +265,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         each_query[name] = each = np.where(far == near, near, np.nan)
         if not np.isnan(each[query]).any():
             values[name] = each
-    means = {}
-    for name, each in values.items():
-        means[name] = QueryMean.of(name, each, counted, query, scores.gallery_size)
+    size = scores.gallery_size
+    means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid).sum())
     notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)

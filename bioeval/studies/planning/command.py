@@ -175,9 +175,8 @@ def workload_command(data: str | None, **options: Any) -> None:
         raise click.UsageError("give DATA or --rates, one of the two")
     if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
         raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
-    of_scores = {}
-    for name in ("interval", "confidence", "replicates", "random_state"):
-        of_scores[name] = options.pop(name)
+    names = ("interval", "confidence", "replicates", "random_state")
+    of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 

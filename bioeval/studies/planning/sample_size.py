@@ -458,6 +458,7 @@ def _trials(rate: float, confidence: float) -> dict[int, int]:
 
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
+    """Return the numbers of templates to plan for, checked."""
     if templates is None:
         return list(TEMPLATES)
     try:

@@ -272,9 +272,7 @@ def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | B
     mates = list(map(holds_mates, files))
     if all(mates):
         if union or same_system:
-            option = "--same-system"
-            if union:
-                option = "--union-of-galleries"
+            option = "--union-of-galleries" if union else "--same-system"
             raise click.UsageError(f"{option} is of tallies; these are mates")
         return _sum(files, BestMates.load)
     if any(mates):
@@ -300,17 +298,14 @@ def _document(tally: Tally, files: tuple[str, ...]) -> dict[str, Any]:
     from bioeval.cli import task_document
     from bioeval.views.tables import warnings
 
-    datasets = {node: tally.dataset(node) for node in tally.parts}
-    tasks, said = {}, []
-    for node, dataset in datasets.items():
-        tasks[node] = task_document(dataset)
-    for text, nodes in warnings(datasets).items():
+    tasks, said = {node: tally.dataset(node) for node in tally.parts}, []
+    for text, nodes in warnings(tasks).items():
         said.append({"message": reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
-        "tasks": tasks,
+        "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
         "warnings": said,
         "discloses": tally.disclosed(),
     }

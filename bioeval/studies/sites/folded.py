@@ -266,10 +266,7 @@ class FoldedQueries:
         for row, counts in zip(ends, self.values, strict=True):
             row[_kept_ends(counts[:, None], least)] = True
         kept = self.ranks[_kept_ends(self.first[:, None], least)]
-        if len(self.ranks):
-            kept = self.at_ranks(kept)
-        else:
-            kept = self
+        kept = self.at_ranks(kept) if len(self.ranks) else self
         return replace(kept, values=_in_bins(self.values, ends), ends=ends, merged=True)
 
     def tables(self) -> dict[str, np.ndarray]:

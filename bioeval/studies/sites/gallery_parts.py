@@ -85,9 +85,7 @@ def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
         "ends": [repr(mates.low), repr(mates.high)],
         "lists": [[name, lists.nearest] for name, lists in mates.lists.items()],
     }
-    arrays = {}
-    for name in _DIGESTS:
-        arrays[name] = getattr(mates, name)
+    arrays = {name: getattr(mates, name) for name in _DIGESTS}
     for i, lists in enumerate(mates.lists.values()):
         for name in _LISTS:
             arrays[f"list{i}.{name}"] = getattr(lists, name)
@@ -614,9 +612,7 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     if not nodes:
         return
     number = len(mates.several)
-    have = "have"
-    if number == 1:
-        have = "has"
+    have = "has" if number == 1 else "have"
     why = (
         f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, and "
         "their scores cannot be fused over parts"

@@ -76,10 +76,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
     if mine.form not in _RULES:
         raise MergeError(f"a {type(mine).__name__} has no parts of a gallery")
     require_alike(mine, theirs, _RULES[mine.form])
-    if mine.form == "identification":
-        joined = facts_of_union
-    else:
-        joined = _entries
+    joined = facts_of_union if mine.form == "identification" else _entries
     return replace(mine, about=about, **joined(mine, theirs))
 
 
@@ -119,6 +116,7 @@ def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
 
 
 def _matches(mine: MatchLists, theirs: MatchLists) -> MatchLists:
+    """Return the shared matches, with the entries before each over both parts."""
     _require_same(
         np.array_equal(mine.starts, theirs.starts)
         and np.array_equal(mine.distance, theirs.distance)
@@ -177,9 +175,7 @@ def fold_parts(
             folded_parts[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
-            taus = None
-            if set(parts) == {"gom"}:
-                taus = grid
+            taus = grid if set(parts) == {"gom"} else None
             from bioeval.studies.sites.results import fold_gom, fold_reid
 
             if tally.form == "reid":
@@ -326,10 +322,7 @@ class Tally:
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
                 own: Any = part.tally
-                if union_of_galleries:
-                    merge = union_of_tallies
-                else:
-                    merge = type(own).merge
+                merge = union_of_tallies if union_of_galleries else type(own).merge
                 joined = merge(own, theirs[node].tally)
                 if joined.form == "verification":
                     joined = at_most_kept(joined, MOST_KEPT)

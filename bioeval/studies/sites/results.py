@@ -272,10 +272,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     counted_at = tally.thresholds
     if is_turned(tally.about.kind, tally.low, tally.high):
         counted_at = to_user(counted_at, tally.about.kind)[::-1]
-    if thresholds is None:
-        taus = counted_at
-    else:
-        taus = np.asarray(thresholds)
+    taus = counted_at if thresholds is None else np.asarray(thresholds)
     at = np.searchsorted(counted_at, taus)
     if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
         raise ProtocolError(
@@ -326,10 +323,7 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
 
 def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
-    if len(tally.ranks):
-        ranks = np.arange(1, tally.ranks[-1] + 1)
-    else:
-        ranks = tally.ranks
+    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
     known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
     before = np.searchsorted(tally.ranks, ranks, side="right")
     return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
@@ -368,10 +362,7 @@ def dataset(tally: Folded, node: str, options: dict[str, Any]) -> xr.Dataset:
         return folded_queries(tally)
     if isinstance(tally, FoldedVerification):
         return folded_verification(tally, **options)
-    if node == "open_set":
-        make = folded_open_set
-    else:
-        make = folded_closed_set
+    make = folded_open_set if node == "open_set" else folded_closed_set
     return make(tally, **options)
 
 

@@ -130,9 +130,7 @@ def disclosed(
         f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
     ]
     if sharing is None or sharing.salted:
-        who = "anyone with the key"
-        if sharing:
-            who = "anyone with the salt"
+        who = "anyone with the salt" if sharing else "anyone with the key"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
             who = "since the key of bioeval is public, anyone"
         what = "each subject of the probes"

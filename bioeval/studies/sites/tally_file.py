@@ -123,9 +123,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         tasks = {}
         for node, task in header["nodes"].items():
             tasks[node] = (tallies[task["tally"]], task["options"])
-        known = {}
-        for name in ("protocol", "far_targets", "ranks"):
-            known[name] = header[name]
+        known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
         beside: dict[str, Any] = dict.fromkeys(_BESIDE)
         for name, first in _BESIDE.items():
             if version >= first:
@@ -187,10 +185,7 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         inner = {name: _unpack(content, arrays) for name, content in value.items()}
         name = inner.pop("class")
         study = offered("saved", name)
-        if study is None:
-            made = _CLASSES[name]
-        else:
-            made = study.CLASS
+        made = _CLASSES[name] if study is None else study.CLASS
         return made(**inner)
     if "array" in value:
         return arrays[value["array"]]
@@ -298,10 +293,7 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
         study = offered("saved", type(tally).__name__)
         if type(tally) not in _NODES[node] and (study is None or node not in study.NODES):
             return f"{node} does not hold the counts of its task"
-        if study is None:
-            check = _CHECKS[type(tally)]
-        else:
-            check = study.damage
+        check = _CHECKS[type(tally)] if study is None else study.damage
         wrong = _about(tally.about) or check(tally)
         if wrong:
             return f"{node}: {wrong}"

@@ -77,10 +77,7 @@ class DigestKey:
             if not isinstance(text, (str, bytes)):
                 given = type(text).__name__
             raise DataError(f"key is {given}; expected a text that all sites share")
-        if isinstance(text, str):
-            raw = text.encode("utf-8", "surrogatepass")
-        else:
-            raw = text
+        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         return cls(hashlib.blake2b(raw).digest())
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
