@@ -464,8 +464,13 @@ def _conclusions(
     margins: Sequence[MarginConclusion | None] = [None] * len(measures)
     if margin is not None:
         margins = within_margins(measures, margin, interval)
-    every = zip(measures, limits, holm(tested).tolist(), margins, strict=True)
-    return [_Conclusion(x, interval, *about).decided(adjust) for x, *about in every]
+    conclusions = []
+    for measure, difference, adjusted, within in zip(
+        measures, limits, holm(tested).tolist(), margins, strict=True
+    ):
+        conclusion = _Conclusion(measure, interval, difference, adjusted, within)
+        conclusions.append(conclusion.decided(adjust))
+    return conclusions
 
 
 def _dataset(

@@ -208,13 +208,16 @@ class OrderChanges:
         if summary(impostor[1]) < summary(impostor[0]):
             genuine, impostor = genuine[::-1], impostor[::-1]
         owner = owner.astype(np.int64)
-        sides = np.minimum(*between).astype(np.int64), np.maximum(*between).astype(np.int64)
+        one, other = between
+        left, right = np.minimum(one, other), np.maximum(one, other)
         own = OrderedAttempts(genuine[0], genuine[1], owner, owner)
         self._own = _chosen(own, np.lexsort((own.second, own.first)))
-        self._others = OrderedAttempts(impostor[0], impostor[1], *sides)
+        self._others = OrderedAttempts(
+            impostor[0], impostor[1], left.astype(np.int64), right.astype(np.int64)
+        )
         by_owner = _chosen(self._own, np.argsort(self._own.left, kind="stable"))
         near = _marked(by_owner, np.bincount(owner, minlength=people), self._others)
-        self.pairs = sides[0][near], sides[1][near]
+        self.pairs = self._others.left[near], self._others.right[near]
 
     def triples(self, alive: np.ndarray, most: int) -> np.ndarray:
         """Return disjoint units of three subjects, int64 of shape (found, 3).
@@ -244,7 +247,7 @@ def _among(attempts: OrderedAttempts, alive: np.ndarray) -> OrderedAttempts:
 
 
 def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
-    return OrderedAttempts(*(np.ascontiguousarray(x[places]) for x in attempts))
+    return OrderedAttempts._make(np.ascontiguousarray(column[places]) for column in attempts)
 
 
 def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:

@@ -597,7 +597,7 @@ def retrieval_measures(
         discordant = len(np.unique(owners.person[differ]))
         attempt = 2 * _ROUNDING
         if name == "cmc" and np.isin(np.nan_to_num([first.each, second.each]), (0, 1)).all():
-            attempt = 1 / max(*a.attempts, *b.attempts, 1)
+            attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
             label,
             COMPARED[name],

@@ -92,12 +92,13 @@ class Named:
         """Yield what both have in common, of pairs or of each side."""
         for side, beside in zip(self.sides, other.sides, strict=True):
             if isinstance(side.names, CodedSides):
-                keys = _keys(side.names, beside.names, self.unordered and other.unordered)
+                first, second = _keys(side.names, beside.names, self.unordered and other.unordered)
             else:
                 number = {name: place for place, name in enumerate(side.names)}
                 numbers = [number.setdefault(name, len(number)) for name in beside.names]
-                keys = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
-            yield _Common(side, beside, *_common(*keys))
+                first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
+            mine, theirs = _common(first, second)
+            yield _Common(side, beside, mine, theirs)
 
 
 def _unique(meta: Mapping[str, np.ndarray]) -> list[Any] | None:

@@ -245,7 +245,7 @@ class SideBySideTable:
         widest = 0
         for cells in columns.values():
             labels |= cells
-            widest = max(widest, *map(len, cells.values()))
+            widest = max([widest, *map(len, cells.values())])
         wide = max(map(len, labels)) + len(columns) * (widest + 2) + 4 <= options.max_width
         table = plain_table(["", *columns])
         for label in labels:

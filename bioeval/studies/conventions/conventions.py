@@ -373,7 +373,9 @@ def _dataset(
     over, more = ("reading",), table - start
     variables: dict[str, Any] = dict(along(over, **dict(zip(names, table.T, strict=True))))
     for k, name in enumerate(names):
-        variables["difference" if measure else f"{name}_difference"] = over, more[:, k]
+        variables[f"{name}_difference"] = over, more[:, k]
+    if measure:
+        variables["difference"] = variables.pop(f"{measure}_difference")
     texts = ["option", "call", "also"]
     if goal is not None:
         variables["distance"] = over, np.array(columns["distance"])

@@ -77,11 +77,10 @@ class Published:
         if math.isnan(value):
             return math.nan, ""
         near = min(abs(float(Fraction(value) - published)) for published, _ in self.fractions)
-        for word, low, high in (("rounded", -0.5, 0.5), ("cut", 0.0, 1.0)):
+        for word, low, high, outside in (("rounded", -0.5, 0.5, 1), ("cut", 0.0, 1.0, -1)):
             for published, last in self.fractions:
                 over, slack = float((Fraction(value) - published) / last), EQUAL / float(last)
-                top = high + slack if word == "rounded" else high - slack
-                if low - slack <= over <= top:
+                if low - slack <= over <= high + outside * slack:
                     return near, word
         return near, ""
 
@@ -424,7 +423,7 @@ class Readings:
     def _reid(self, base: Protocol) -> _OfTask:
         """Return the readings of re-identification."""
         rules = convention_of(base)
-        ranks = max(RANKS) if self.at is None else int(self.at)
+        ranks = int(self.at or max(RANKS))
 
         def call(of: str = "scores", card: str = base.name, **changed: Any) -> str:
             written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())

@@ -64,7 +64,7 @@ def _shown(scalars: Scalars, ranks: Sequence[int]) -> Scalars:
     labels = dict(scalars.labels)
     there = labels.get("rank", np.empty(0)).tolist()
     shown = shown_ranks(ranks, there)
-    places = [there.index(rank) for rank in shown]
+    places = list(map(there.index, shown))
     if "rank" in labels:
         labels["rank"] = np.array(shown, dtype=np.int64)
     variables: Variables = {}
@@ -128,7 +128,7 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     shown = shown_ranks(ranks, range(1, longest + 1))
     mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
-    places = [[1, *ranks].index(rank) for rank in shown]
+    places = list(map([1, *ranks].index, shown))
     variables: Variables = {
         "cms": (("rank",), ranked[:, places] / attempts[:, None]),
         "cms_count": (("rank",), ranked[:, places]),
@@ -271,7 +271,8 @@ def counted_together(
     if not OrderedScores.can_hold(scores):
         return parts, cards
     for square, places in _by_layout(scores, sets).items():
-        view = scores.select(*sets[places[0]])
+        rows, columns = sets[places[0]]
+        view = scores.select(rows, columns)
         try:
             card = resolve_card(view, protocol)
             plan = Plan(view, card, options, automatic=protocol == "auto")

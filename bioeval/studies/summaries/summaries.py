@@ -120,8 +120,10 @@ def summaries(
     for k in range(len(sets)):
         if not done[k]:
             try:
-                view = scores.select(*sets[k])
-                parts.append(PartitionScalars.of_one(k, *scalars_of(view, protocol, options)))
+                rows, columns = sets[k]
+                view = scores.select(rows, columns)
+                by_task, ranks = scalars_of(view, protocol, options)
+                parts.append(PartitionScalars.of_one(k, by_task, ranks))
                 cards.append(resolve_card(view, protocol).name)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {k}: ") from error
@@ -180,7 +182,7 @@ def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list
 def _given(scores: Scores, partitions: Any) -> list[Any]:
     """Return the partitions as they are given; those of a splitter name their sides."""
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
-        return [{"probes": p, "gallery": g} for p, g in _split(scores, partitions)]
+        return list(_split(scores, partitions))
     scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     listed = isinstance(partitions, Iterable) and not scalar
     if not listed or isinstance(partitions, str | bytes | Mapping):
@@ -191,18 +193,21 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
     return list(partitions)
 
 
-def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
-    """Yield the rows and the columns of each partition of a splitter."""
+def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the rows and the columns of each partition of a splitter, by the names of the sides."""
     if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):
         for gallery, probes in sides.galleries(splitter):
-            yield sides.places(probes, gallery)
+            rows, columns = sides.places(probes, gallery)
+            yield {"probes": rows, "gallery": columns}
         return
     plan = sides.plan(splitter)
-    for place in plan.places:
-        yield sides.places(*plan.split(*place).sides[1])
+    for repeat, fold in plan.places:
+        _, (probes, gallery) = plan.split(repeat, fold).sides
+        rows, columns = sides.places(probes, gallery)
+        yield {"probes": rows, "gallery": columns}
 
 
 def blocks(found: Found) -> Iterator[Block]:
