@@ -486,7 +486,7 @@ def _dataset(
     names = _names(a, b)
     people = first.people
     labels, verdicts, said = [], [], []
-    columns: dict[str, list[Any]] = defaultdict(list)
+    columns: dict[str, Any] = defaultdict(list)
     for conclusion in conclusions:
         verdict = conclusion.verdict(names, people)
         verdicts.append(verdict)

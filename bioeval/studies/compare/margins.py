@@ -102,9 +102,7 @@ def within_margins(
     both_sides = replace(interval, confidence=2 * interval.confidence - 1)
     conclusions = []
     for measure in measures:
-        one = margin
-        if isinstance(margin, dict):
-            one = margin.get(measure.scalar.name, np.nan)
+        one = margin.get(measure.scalar.name, np.nan) if isinstance(margin, dict) else margin
         low, high, _ = difference_limits(measure, both_sides)
         if low == high == 0:  # that none of a few is decided differently does not show that of all
             high = measure.bound(interval.confidence)

@@ -30,7 +30,7 @@ class _NamedSide:
     """Names of the pairs, or of the templates of one side of a matrix."""
 
     what: str  # noun
-    names: CodedSides | list[Any]
+    names: Any  # CodedSides or a list
 
 
 @dataclass(frozen=True)

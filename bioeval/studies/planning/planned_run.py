@@ -180,9 +180,8 @@ def plan_run(
     memory = MatrixMemory.of(int(m), int(n), int(genuine), wide)
     if held is None:
         held = memory.fits
-    share, rows = m / n, m + n
-    if square:
-        share, rows = None, n
+    share = None if square else m / n
+    rows = n if square else m + n
     how = _Measured(features, dtype, metric, each, share, distances, held, memory.tiled)
     kept = min(_KEPT * m * n, MOST_SCORES_KEPT)
     working = memory.templates + kept * wide

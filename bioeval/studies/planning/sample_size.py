@@ -201,7 +201,7 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
 
 def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     """Return warnings about a pilot; raise where nothing can be planned from it."""
-    wrong = np.count_nonzero(list(map(np.nansum, tables)))
+    wrong = int(np.count_nonzero(list(map(np.nansum, tables))))
     if not wrong or components.rate >= 1 or not components.total:
         which = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(

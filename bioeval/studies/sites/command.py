@@ -173,7 +173,7 @@ def tally_command(
     salt, min_count = options.pop("salt"), options.pop("min_count")
     if not share and (salt is not None or min_count is not None):
         raise click.UsageError("--salt-file and --min-count belong to --share")
-    sharing = {"salt": secret(salt)}
+    sharing: dict[str, Any] = {"salt": secret(salt)}
     if min_count is not None:
         sharing["min_count"] = min_count
     max_rank, thresholds = options["max_rank"], options["thresholds"]

@@ -347,9 +347,9 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
         for name in lower:
             given[name] = (("threshold",), lower[name], upper[name])
         coordinates["threshold"] = tally.thresholds
-        least, most = summary(tally.thresholds, lower), summary(tally.thresholds, upper)
+        low, high = summary(tally.thresholds, lower), summary(tally.thresholds, upper)
         for name in ("mrep_area", "mfr_area", "max_mrep", "max_mvp"):
-            given[name] = ((), least[name], most[name])
+            given[name] = ((), low[name], high[name])
         variables["open_queries"] = tally.open_queries
     variables |= {**bounded_variables(given), "queries": tally.queries, "skipped": tally.skipped}
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}

@@ -214,7 +214,7 @@ def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
         return ""
     if type(counted) is not CountedProbes or not _as_annotated(counted):
         return wrong
-    digests = [counted.probes]
+    digests: list[Any] = [counted.probes]
     if counted.people is not None or counted.scores is not None:
         digests += [counted.people, counted.scores]
     for each in digests:
