@@ -61,13 +61,13 @@ def _margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
     """Return the margin of all measures, or those of some by name."""
-    names = [name for name, _ in given]
-    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+    margins = dict(given)
+    if len(margins) < len(given) or ("" in margins and len(given) > 1):
         raise click.UsageError(
             "--margin is given twice for one measure; expected one number for all measures, or "
             "MEASURE=number once for each"
         )
-    return dict(given).get("", dict(given) or None)
+    return margins.get("", margins or None)
 
 
 class ComparedSystems(MoreResults):
@@ -121,20 +121,22 @@ class ComparedSystems(MoreResults):
                 return 0.0  # in the order given
             return float(ds["frr_at_far"].sel(far_target=float(far)) if far else ds["eer"])
 
-        names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
-        given = {x: self.options[x] for x in names if self.options[x] is not None}
+        given = {}
+        for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
+            if self.options[name] is not None:
+                given[name] = self.options[name]
         first = self._margin is not None or len(systems) == 2
-        if first:
-            best = next(iter(systems))
-        else:
-            best = min(systems, key=frr)
+        best = next(iter(systems)) if first else min(systems, key=frr)
+        refused: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if self._margin is None:
+            refused = contextlib.suppress(BioevalError)
         compared = {}
         for other in systems:
             if other == best:
                 continue
             self.stages(f"comparing {best} and {other}")
             card = resolve_card(systems[best], self.options["protocol"])
-            with contextlib.suppress(*([BioevalError] if self._margin is None else [])):
+            with refused:
                 compared[f"{best} and {other}"] = compare(
                     systems[best],
                     systems[other],
@@ -197,11 +199,15 @@ def command(
     is given. Both systems are resampled together by subject, and each line of the table says
     whether they differ.
     """
-    of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
-    not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
-    changed = dict.fromkeys(not_of_b) | of_b
+    of_b: dict[str, Any] = {}
+    not_of_b: dict[str, Any] = {}
+    for what in _OF_B:
+        value = options.pop(f"{what}_b")
+        if value is not None:
+            of_b[what] = value
+            not_of_b |= dict.fromkeys(_APART.get(what, ()))
     with StudyCommand(a, options) as run:
-        readings = run.reading, run.reading_of(b, **changed)
+        readings = run.reading, run.reading_of(b, **(not_of_b | of_b))
         from bioeval.studies.compare.compare import compare
         from bioeval.tallies import FAR_TARGETS
         from bioeval.views import in_terms
@@ -222,14 +228,19 @@ def command(
         require_values(values, read, options["protocol"] or "auto")
         curves = {}
         if run.output.plots or run.output.page is not None:
-            names = (str(comparison.attrs[f"system_{x}"]) for x in "ab")
-            names_kept = "protocol", "templates", "far_targets", "frr_targets"
-            kept = {key: options[key] for key in names_kept}
-            kept |= {"client": place.get("client"), "progress": run.stages.counting}
-            extra = None if run.output.page is None else ()
-            trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
-            each = {name: tree.copy() for name, tree in trees.children.items()}
-            curves = {name: in_terms(tree, terms) for name, tree in each.items()}
+            names = str(comparison.attrs["system_a"]), str(comparison.attrs["system_b"])
+            trees = _curves(
+                dict(zip(names, read, strict=True)),
+                options["protocol"],
+                options["templates"],
+                options["far_targets"],
+                options["frr_targets"],
+                client=place.get("client"),
+                progress=run.stages.counting,
+                extra_thresholds=None if run.output.page is None else (),
+            )
+            for name, tree in trees.children.items():
+                curves[name] = in_terms(tree.copy(), terms)
         document = _document(comparison, a, b)
         shown = in_terms(comparison, terms)
         table = table_of(shown, reword)
@@ -273,24 +284,19 @@ def _curves(
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
     """Return the comparison as one document."""
-    attrs = {
-        key: value
-        for key, value in found.attrs.items()
-        if key not in ("conclusions", "verdicts", "warnings", "bioeval_version")
-    }
-    said = {key: str(found.attrs[f"{key}s"]).splitlines() for key in ("conclusion", "verdict")}
+    attrs = dict(found.attrs)
+    version, warnings = attrs.pop("bioeval_version"), str(attrs.pop("warnings"))
+    columns = {name: found[name].values.tolist() for name in ("measure", *found.data_vars)}
+    columns["conclusion"] = str(attrs.pop("conclusions")).splitlines()
+    columns["verdict"] = str(attrs.pop("verdicts")).splitlines()
+    measures = []
+    for row in zip(*columns.values(), strict=True):
+        measures.append(dict(zip(columns, row, strict=True)))
     return {
-        "bioeval": found.attrs["bioeval_version"],
+        "bioeval": version,
         "file_a": a,
         "file_b": b,
         **attrs,
-        "measures": [
-            {
-                "measure": measure,
-                **{name: found[name].values.tolist()[i] for name in found.data_vars},
-                **{key: lines[i] for key, lines in said.items()},
-            }
-            for i, measure in enumerate(found["measure"].values.tolist())
-        ],
-        "warnings": str(found.attrs["warnings"]).splitlines(),
+        "measures": measures,
+        "warnings": warnings.splitlines(),
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from bioeval.base import (
@@ -37,15 +38,10 @@ from bioeval.scores import (
     as_row,
     leaves_out_attacks,
 )
-from bioeval.stats import IntervalOptions, confidence_limits, zero_error_bound
+from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
-from bioeval.studies.compare.margins import (
-    MARGINS,
-    MarginConclusion,
-    check_margin,
-    margin_variables,
-    within_margins,
-)
+from bioeval.studies.compare.limits import DifferenceLimits, difference_limits, least_discordant
+from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_margin, within_margins
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
@@ -235,7 +231,7 @@ def compare(
         require_people(scores)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
-    columns = with_jackknife(interval)
+    columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
@@ -248,10 +244,10 @@ def compare(
             ):
                 _require_equal(first_side, second_side, "cameras", where)
         with rows_told_to(progress):
-            pair = ComparedRetrieval(a, rules), ComparedRetrieval(b, rules)
-        measures += retrieval_measures(*pair, columns)
+            one, other = ComparedRetrieval(a, rules), ComparedRetrieval(b, rules)
+        measures += retrieval_measures(one, other, columns)
         conclusions = _conclusions(measures, interval, adjust, given)
-        return _dataset(pair, conclusions, interval, adjust, apart)
+        return _dataset((one, other), conclusions, interval, adjust, apart)
     with rows_told_to(progress):
         first = ComparedSystem(a, options, targets, at_frr)
         second = ComparedSystem(b, options, targets, at_frr)
@@ -284,15 +280,15 @@ def require_same(a: Any, b: Any) -> None:
         _require_equal(a.genuine, b.genuine, "genuine flags", "pair")
         if a.pair_subjects is not None and b.pair_subjects is not None:
             for k in (0, 1):
-                sides = a.pair_subjects[:, k], b.pair_subjects[:, k]
-                _require_equal(*sides, "subjects", "pair")
+                mine, theirs = a.pair_subjects[:, k], b.pair_subjects[:, k]
+                _require_equal(mine, theirs, "subjects", "pair")
         return
     for side, where in zip(("probe_labels", "gallery_labels"), _SIDES, strict=True):
         _require_equal(getattr(a, side), getattr(b, side), "labels", where)
     if isinstance(a, TopKScores):
         return
-    own = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
-    _require_equal(*own, "templates compared with themselves", "probe")
+    mine, theirs = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
+    _require_equal(mine, theirs, "templates compared with themselves", "probe")
 
 
 def _refuse_unused(
@@ -307,16 +303,17 @@ def _refuse_unused(
         unused.append("frr_targets")
     if unused:
         raise ProtocolError(
-            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
+            f"{' and '.join(map(str, map(Argument, unused)))} have no effect in a "
             f"comparison of re-identification ({convention}); leave that out, or change the card"
         )
 
 
 def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
+    """Raise :class:`DataError` naming the first place `where` two columns differ."""
     left, right = a.tolist(), b.tolist()
     if left == right:
         return
-    differ = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
+    differ = np.flatnonzero(list(map(operator.ne, left, right)))
     i = differ[0]
     raise DataError(
         f"the systems are not over the same data: {what} differ at {len(differ)} of {len(left)} "
@@ -327,18 +324,124 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class _Conclusion:
-    """What is concluded about one measure."""
+    """What is concluded about one measure, NaN and 0 where nothing is."""
 
     measure: PairedMeasure
     interval: IntervalOptions
-    low: float
-    high: float
-    p: float
-    adjusted: float
-    better: int
-    undecided: str
-    same: bool
+    limits: DifferenceLimits
+    adjusted: float  # p-value
     margin: MarginConclusion | None
+    better: int = 0
+    undecided: str = ""
+
+    def decided(self, adjust: str) -> _Conclusion:
+        """Say which system is better, or why neither is although the difference is significant."""
+        if not self.limits.p <= 1 - self.interval.confidence:
+            return self
+        better = int(np.sign(self.limits.low + self.limits.high))
+        if not self.measure.scalar.larger_is_better:
+            better = -better
+        undecided = ""
+        if better and not self.measure.supported:
+            undecided = _weak(self.measure)
+        elif better and self.too_few:
+            undecided = self.too_few
+        elif better and adjust == "holm" and self.adjusted > 1 - self.interval.confidence:
+            undecided = f"the p-value is {self.adjusted:.2g} after Holm's adjustment"
+        if undecided:
+            better = 0
+        return replace(self, better=better, undecided=undecided)
+
+    @property
+    def too_few(self) -> str:
+        """Return in words how many discordant subjects there are, if they are too few."""
+        evidence, needed = self.measure.evidence, least_discordant(self.interval.confidence)
+        if evidence >= needed:
+            return ""
+        return f"{counted(evidence, 'independent discordant subjects')}, {needed} needed"
+
+    def variables(self) -> dict[str, float | str]:
+        """Return the value of each variable of a comparison."""
+        measure, at_most = self.measure, np.nan
+        if not measure.discordant and measure.trials > 0 and measure.change[0] == 0:
+            at_most = measure.bound(self.interval.confidence)
+        values: dict[str, float | str] = {
+            "value_a": measure.values[0, 0],
+            "value_b": measure.values[1, 0],
+            "difference": measure.change[0],
+            "difference_low": self.limits.low,
+            "difference_high": self.limits.high,
+            "tolerance": measure.attempt / 2,
+            "p_value": self.limits.p,
+            "p_adjusted": self.adjusted,
+            "better": self.better,
+            "undecided": self.undecided,
+            "discordant_subjects": measure.discordant,
+            "discordant_at_most": at_most,
+            "supported": int(measure.supported),
+        }
+        if self.margin is not None:
+            values |= self.margin.variables()
+        return values
+
+    def verdict(self, names: tuple[str, str], people: int) -> str:
+        """Return the verdict on the measure in plain words."""
+        measure, within = self.measure, self.margin
+        if np.isnan(measure.values[:, 0]).any():
+            return "not defined"
+        if np.isnan(self.limits.low):
+            return f"no conclusion with {counted(people, 'subjects')}"
+        said = [self._of_difference(names)]
+        if measure.same and not measure.supported:
+            said.append(_weak(measure))
+        if within is None or not measure.supported:
+            return "; ".join(said)
+        if within.equivalent or self.better <= 0:  # the better system is not worse
+            shown = within.text(names[0], measure.scalar.percent)
+            if (within.equivalent or within.not_worse) and not (self.better or measure.same):
+                return shown
+            said.append(shown)
+        return "; ".join(filter(None, said))
+
+    def _of_difference(self, names: tuple[str, str]) -> str:
+        """Return the verdict on whether the measure differs."""
+        if self.measure.same:
+            return "every decision is the same"
+        if self.better > 0:
+            return f"{names[0]} is better"
+        if self.better:
+            return f"{names[1]} is better"
+        if not self.measure.supported:
+            return f"no conclusion: {_weak(self.measure)}"
+        if self.too_few:
+            return f"too few to decide: {self.too_few}"
+        if self.undecided:
+            return f"no conclusion: {self.undecided}"
+        return f"no significant difference at {100 * self.interval.confidence:g} %"
+
+    def sentence(self, names: tuple[str, str], verdict: str) -> str:
+        """Return the conclusion about the measure as a sentence."""
+        measure, confidence = self.measure, self.interval.confidence
+        one, other = measure.values[:, 0].tolist()
+        if math.isnan(one) or math.isnan(other):
+            return f"{measure.label}: {verdict}."
+        scalar, width = measure.scalar, float(self.limits.high - self.limits.low)
+        first = scalar.written_with_unit(one, width)
+        second = scalar.written_with_unit(other, width)
+        given = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
+        if np.isnan(self.limits.low):
+            return f"{given}: {verdict}."
+        if measure.same:
+            same, *weak = verdict.split("; ")
+            exactly = (
+                f"the difference is exactly 0 (at most {100 * measure.bound(confidence):.2f} % of "
+                f"people would be decided differently, {100 * confidence:g} %)"
+            )
+            return f"{given}: {'; '.join([same, exactly, *weak])}."
+        low = scalar.written(float(self.limits.low), width, "+")
+        high = scalar.written(float(self.limits.high), width, "+")
+        change = scalar.written_with_unit(float(measure.change[0]), width, "+")
+        return f"{given}, difference {change} [{low}, {high}]: {verdict}."
 
 
 def _conclusions(
@@ -348,93 +451,21 @@ def _conclusions(
     margin: float | dict[str, float] | None,
 ) -> list[_Conclusion]:
     """Decide for each measure whether the difference is significant."""
-    limits = [_limits(measure, interval) for measure in measures]
-    tested = [p if x.supported else np.nan for x, (_, _, p) in zip(measures, limits, strict=True)]
-    adjusted_p = holm(np.array(tested, dtype=np.float64)).tolist()
+    limits = [difference_limits(measure, interval) for measure in measures]
+    tested = np.full(len(measures), np.nan)
+    for i, measure in enumerate(measures):
+        if measure.supported:
+            tested[i] = limits[i].p
     margins: Sequence[MarginConclusion | None] = [None] * len(measures)
     if margin is not None:
-        margins = within_margins(measures, margin, _limits, interval)
+        margins = within_margins(measures, margin, interval)
     conclusions = []
-    for measure, (low, high, p), adjusted, within in zip(
-        measures, limits, adjusted_p, margins, strict=True
+    for measure, difference, adjusted, within in zip(
+        measures, limits, holm(tested).tolist(), margins, strict=True
     ):
-        better, undecided = 0, ""
-        if p <= 1 - interval.confidence:
-            better = int(np.sign(low + high))
-        if not measure.scalar.larger_is_better:
-            better = -better
-        if better:
-            undecided = _undecided(measure, adjusted if adjust == "holm" else 0.0, interval)
-        conclusions.append(
-            _Conclusion(
-                measure,
-                interval,
-                low=low,
-                high=high,
-                p=p,
-                adjusted=adjusted,
-                better=0 if undecided else better,
-                undecided=undecided,
-                same=_is_same(measure),
-                margin=within,
-            )
-        )
+        conclusion = _Conclusion(measure, interval, difference, adjusted, within)
+        conclusions.append(conclusion.decided(adjust))
     return conclusions
-
-
-def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
-    """Return why a significant difference is not declared, empty where it is."""
-    if not measure.supported:
-        return _weak(measure)
-    if measure.evidence < least_discordant(interval.confidence):
-        return _too_few(measure, interval)
-    if adjusted > 1 - interval.confidence:
-        return f"the p-value is {adjusted:.2g} after Holm's adjustment"
-    return ""
-
-
-def _too_few(measure: PairedMeasure, interval: IntervalOptions) -> str:
-    number = counted(measure.evidence, "independent discordant subjects")
-    return f"{number}, {least_discordant(interval.confidence)} needed"
-
-
-def _is_same(measure: PairedMeasure) -> bool:
-    """Return whether both systems decide every attempt alike, in every replicate."""
-    change = measure.change
-    return not measure.discordant and bool(change[0] == 0) and not np.any(change[~np.isnan(change)])
-
-
-def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, float, float]:
-    """Return the limits of the difference of a measure, and its p-value.
-
-    The p-value is at most ``1 - confidence`` where the limits are beyond the tolerance, and nowhere
-    else. It is at least that of a sign test of the independent discordant subjects; where this is
-    too much, the limits are widened to 0.
-    """
-    change, tolerance = measure.change, measure.attempt / 2
-    if np.isnan(change[0]) or not measure.trials:
-        return np.nan, np.nan, np.nan
-    if _is_same(measure):
-        return 0.0, 0.0, 1.0
-    low, high, p = percentile_limits(change, tolerance, interval)
-    if measure.scalar.jackknife:
-        jackknifed = jackknife_limits(change, tolerance, interval)
-        if not np.isnan(jackknifed).any():
-            wider = measure.scalar.jackknife == "wider"
-            low, high = (
-                (min(low, jackknifed[0]), max(high, jackknifed[1])) if wider else jackknifed[:2]
-            )
-            if wider:
-                p = max(p, jackknifed[2])
-            else:
-                p = jackknifed[2]
-    if high - low < tolerance:
-        low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
-    p = max(p, sign_test_bound(measure.evidence))
-    if p > 1 - interval.confidence:
-        low, high = min(low, 0.0), max(high, 0.0)
-    widest = measure.scalar.bounds[1] - measure.scalar.bounds[0]
-    return max(low, -widest), min(high, widest), p
 
 
 def _dataset(
@@ -446,49 +477,30 @@ def _dataset(
 ) -> xr.Dataset:
     """Return the measures of both systems, and what is concluded about them."""
     first, second = systems
-    measures = [x.measure for x in conclusions]
     a, b = first.scores, second.scores
     names = _names(a, b)
     people = first.people
-    verdicts = [_verdict(x, names, people) for x in conclusions]
-    said = [_sentence(x, names, text) for x, text in zip(conclusions, verdicts, strict=True)]
-    trials = np.array([max(x.trials, 1) for x in measures])
-    unseen = np.array([not x.discordant and x.trials > 0 and x.change[0] == 0 for x in measures])
-    over = ("measure",)
-    variables = {
-        **along(
-            over,
-            value_a=np.array([x.values[0, 0] for x in measures]),
-            value_b=np.array([x.values[1, 0] for x in measures]),
-            difference=np.array([x.change[0] for x in measures]),
-            difference_low=np.array([x.low for x in conclusions], dtype=np.float64),
-            difference_high=np.array([x.high for x in conclusions], dtype=np.float64),
-            tolerance=np.array([x.attempt / 2 for x in measures]),
-            p_value=np.array([x.p for x in conclusions], dtype=np.float64),
-            p_adjusted=np.array([x.adjusted for x in conclusions], dtype=np.float64),
-            better=np.array([x.better for x in conclusions], dtype=np.int64),
-            undecided=np.array([x.undecided for x in conclusions], dtype=object),
-            discordant_subjects=np.array([x.discordant for x in measures], dtype=np.int64),
-            discordant_at_most=np.where(
-                unseen, zero_error_bound(trials, interval.confidence), np.nan
-            ),
-            supported=np.array([x.supported for x in measures], dtype=np.int64),
-        ),
-        **margin_variables([x.margin for x in conclusions if x.margin is not None]),
-    }
+    labels, verdicts, said = [], [], []
+    columns: dict[str, Any] = defaultdict(list)
+    for conclusion in conclusions:
+        verdict = conclusion.verdict(names, people)
+        verdicts.append(verdict)
+        said.append(conclusion.sentence(names, verdict))
+        labels.append(conclusion.measure.label)
+        for name, value in conclusion.variables().items():
+            columns[name].append(value)
+    columns["undecided"] = np.array(columns["undecided"], dtype=object)
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
         remarks |= dict.fromkeys([*column_warnings(a), *column_warnings(b)])
     doubts = []
-    for row, (name, system) in enumerate(zip(names, (first, second), strict=True)):
-        for measure in measures:
-            if measure.label == "EER":
-                fused = first.details.get("templates") == "multi"
-                eer = float(measure.values[row, 0])
-                kind, origin = system.scores.kind, system.scores._origin
-                doubt = kind_doubt(eer, kind, people, fused=fused, origin=origin, system=name)
-                if doubt:
-                    doubts.append(doubt)
+    if "EER" in labels:
+        fused, place = first.details.get("templates") == "multi", labels.index("EER")
+        for name, scores, column in ((names[0], a, "value_a"), (names[1], b, "value_b")):
+            eer, origin = float(columns[column][place]), scores._origin
+            doubt = kind_doubt(eer, scores.kind, people, fused=fused, origin=origin, system=name)
+            if doubt:
+                doubts.append(doubt)
     warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
@@ -522,7 +534,8 @@ def _dataset(
     }
     if doubts:
         attrs[KIND_DOUBT] = "\n".join(doubts)
-    coordinates = {"measure": np.array([x.label for x in measures], dtype=object)}
+    variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
+    coordinates = {"measure": np.array(labels, dtype=object)}
     return build(variables, COMPARISON | MARGINS, coordinates, attrs)
 
 
@@ -533,9 +546,13 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
     if are_pairs(a):
-        made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))
-        return int((next(made) != next(made)).sum())
+        failed, others = np.isnan(_distances(a)), np.isnan(_distances(b))
+        return int((failed != others).sum())
     return unpaired_attempts(a, b)
+
+
+def _distances(scores: Scores) -> np.ndarray:
+    return as_row(scores.values, scores.kind, scores.nan)
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:
@@ -548,25 +565,6 @@ def _names(a: Scores, b: Scores) -> tuple[str, str]:
 
 def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
-
-
-def _verdict(conclusion: _Conclusion, names: tuple[str, str], people: int) -> str:
-    """Return the verdict on a measure in plain words."""
-    measure, within = conclusion.measure, conclusion.margin
-    if np.isnan(measure.values[:, 0]).any():
-        return "not defined"
-    if np.isnan(conclusion.low):
-        return f"no conclusion with {counted(people, 'subjects')}"
-    weak = ""
-    if conclusion.same and not measure.supported:
-        weak = _weak(measure)
-    shown = ""
-    if within is not None and measure.supported:
-        if within.equivalent or conclusion.better <= 0:  # the better system is not worse
-            shown = _margin_text(names[0], measure.scalar.percent, within)
-        if (within.equivalent or within.not_worse) and not (conclusion.better or conclusion.same):
-            return shown
-    return "; ".join(filter(None, [_difference_verdict(conclusion, names), weak, shown]))
 
 
 def _answer(
@@ -591,151 +589,20 @@ def _answer(
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
     weak = _joined([x.measure.label for x in conclusions if x.better and x.measure.weak])
-    few = ""
-    if weak:
-        few = f" Fewer than 30 errors are expected for {weak}."
+    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
     return f"{'; '.join(said)} ({after}).{few}"
 
 
 def _joined(labels: list[str]) -> str:
     """Return labels in a row, the targets of one rate behind its name."""
-    heads = [label.partition("<= ")[0] for label in labels]
-    shown = [
-        label.removeprefix(f"{head}<= ") if i and head == heads[i - 1] else label
-        for i, (label, head) in enumerate(zip(labels, heads, strict=True))
-    ]
-    return ", ".join(label.removesuffix(", rank 1") for label in shown)
-
-
-def _difference_verdict(conclusion: _Conclusion, names: tuple[str, str]) -> str:
-    """Return the verdict on whether a measure differs."""
-    measure, confidence = conclusion.measure, conclusion.interval.confidence
-    if conclusion.same:
-        return "every decision is the same"
-    if conclusion.better:
-        return f"{names[0] if conclusion.better > 0 else names[1]} is better"
-    if not measure.supported:
-        return f"no conclusion: {_weak(measure)}"
-    if measure.evidence < least_discordant(confidence):
-        return f"too few to decide: {_too_few(measure, conclusion.interval)}"
-    if conclusion.undecided:
-        return f"no conclusion: {conclusion.undecided}"
-    return f"no significant difference at {100 * confidence:g} %"
-
-
-def _sentence(conclusion: _Conclusion, names: tuple[str, str], verdict: str) -> str:
-    """Return the conclusion about a measure as a sentence."""
-    measure, confidence = conclusion.measure, conclusion.interval.confidence
-    values = measure.values[:, 0]
-    if np.isnan(values).any():
-        return f"{measure.label}: {verdict}."
-    scalar, width = measure.scalar, float(conclusion.high - conclusion.low)
-    first = scalar.written_with_unit(float(values[0]), width)
-    second = scalar.written_with_unit(float(values[1]), width)
-    given = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
-    if np.isnan(conclusion.low):
-        return f"{given}: {verdict}."
-    if conclusion.same:
-        bound = float(zero_error_bound(measure.trials, confidence))
-        same, *weak = verdict.split("; ")
-        exactly = (
-            f"the difference is exactly 0 (at most {100 * bound:.2f} % of people would be decided "
-            f"differently, {100 * confidence:g} %)"
-        )
-        return f"{given}: {'; '.join([same, exactly, *weak])}."
-    low = scalar.written(float(conclusion.low), width, "+")
-    high = scalar.written(float(conclusion.high), width, "+")
-    change = scalar.written_with_unit(float(measure.change[0]), width, "+")
-    return f"{given}, difference {change} [{low}, {high}]: {verdict}."
-
-
-#: Subjects that must be decided differently for a difference to be declared: with five, the most
-#: extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
-LEAST_DISCORDANT = 6
-
-
-def least_discordant(confidence: float) -> int:
-    """Return the number of independent discordant subjects that significance needs."""
-    return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
-
-
-def sign_test_bound(units: int) -> float:
-    """Return the smallest two-sided p-value of a sign test of independent units."""
-    return min(1.0, 2.0 ** (1 - units))
-
-
-def with_jackknife(options: IntervalOptions) -> IntervalOptions:
-    """Return options whose columns of weights end with those of the jackknife."""
-    return replace(options, method="subject-bootstrap-bca")
-
-
-def percentile_limits(
-    change: np.ndarray, tolerance: float, options: IntervalOptions
-) -> tuple[float, float, float]:
-    """Return the percentile limits of a bootstrapped difference, and its two-sided p-value.
-
-    The p-value is the smallest ``1 - confidence`` at which the interval is beyond the tolerance, at
-    least that of no replicate on the other side of 0.
-
-    Parameters
-    ----------
-    change : float64 array, shape (columns,)
-        In each column of :func:`bioeval.stats.bootstrap.weight_columns`.
-    tolerance : float
-        A difference of this size is rounding.
-    """
-    low, high = confidence_limits(change[None], replace(options, method="subject-bootstrap"))
-    drawn = change[1 : 1 + options.replicates]
-    drawn = np.sort(drawn[~np.isnan(drawn)])
-    level = min(_level(drawn, tolerance), _level(-drawn[::-1], tolerance))
-    p = min(1.0, 2 * max(level, 1 / (1 + len(drawn))))
-    return float(low[0]), float(high[0]), p
-
-
-def _level(ordered: np.ndarray, value: float) -> float:
-    """Return the largest level whose quantile of sorted values is not above a value."""
-    below, last = int(np.searchsorted(ordered, value, side="right")), len(ordered) - 1
-    if not 0 < below <= last:
-        return float(below > 0)
-    before, after = ordered[below - 1], ordered[below]
-    return float((below - 1 + (value - before) / (after - before)) / last)
-
-
-def jackknife_limits(
-    change: np.ndarray, tolerance: float, options: IntervalOptions
-) -> tuple[float, float, float]:
-    """Return the limits of a difference by the studentised jackknife, and its two-sided p-value.
-
-    Without subject (or group of subjects) ``a`` the difference is ``x_a``; with ``m`` the mean of
-    the ``n`` of these, ``V = (n - 1) / n * sum_a (x_a - m)^2``, and the limits are those of
-    Student's t with ``n - 1`` degrees of freedom. The p-value is that of :func:`percentile_limits`.
-    NaN where one of them is undefined, or where all are the same, which says nothing of their
-    spread.
-    """
-    without = change[1 + options.replicates :]
-    n = len(without)
-    if n < 2 or np.isnan(without).any():
-        return np.nan, np.nan, np.nan
-    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    if not error > 0:
-        return np.nan, np.nan, np.nan
-    half = float(scipy.special.stdtrit(n - 1, 0.5 + options.confidence / 2)) * error
-    value = float(change[0])
-    p = float(2 * scipy.special.stdtr(n - 1, -max(abs(value) - tolerance, 0.0) / error))
-    return value - half, value + half, p
-
-
-def bounded_limits(
-    low: float, high: float, tolerance: float, trials: int, confidence: float
-) -> tuple[float, float, float]:
-    """Return limits widened on both sides by a bound by subjects, and their p-value.
-
-    As for a rate without an error among `trials` subjects: where every replicate has the same
-    difference, resampling says nothing of its spread.
-    """
-    bound = float(zero_error_bound(trials, confidence))
-    apart = min(max(low - tolerance, -high - tolerance, 0.0), 1.0)
-    return low - bound, high + bound, (1 - apart) ** trials
+    shown, before = [], ""
+    for label in labels:
+        head = label.partition("<= ")[0]
+        if head == before:
+            label = label.removeprefix(f"{head}<= ")
+        shown.append(label.removesuffix(", rank 1"))
+        before = head
+    return ", ".join(shown)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -750,17 +617,3 @@ def holm(p: np.ndarray) -> np.ndarray:
     factor = len(order) - np.arange(len(order))
     out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factor))
     return out
-
-
-def _margin_text(name: str, percent: bool, within: MarginConclusion) -> str:
-    """Return in words by how much the first of two systems may be worse; empty without a margin."""
-    if math.isnan(within.margin):
-        return ""
-    size = f"{within.margin:g}"
-    if percent:
-        size = f"{100 * within.margin:g} pp"
-    if within.equivalent:
-        return f"equivalent within {size}"
-    if within.not_worse:
-        return f"{name} is not worse by more than {size}"
-    return f"{name} may be worse by more than {size}"

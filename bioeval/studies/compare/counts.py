@@ -8,6 +8,7 @@ alone, each unit has one of these, so that at most `n` units are disjoint.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -65,11 +66,11 @@ def summary(values: np.ndarray) -> tuple[int, int]:
     return int(values.sum()), int(values @ values)
 
 
-def ranks_among(*values: np.ndarray) -> list[np.ndarray]:
-    """Return the ranks of values among the distinct ones of all arrays, from 1; 0 for NaN."""
-    distinct = np.unique(np.concatenate(values))
+def ranks_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the ranks of values among the distinct ones of both arrays, from 1; 0 for NaN."""
+    distinct = np.unique(np.concatenate([values, others]))
     distinct = distinct[~np.isnan(distinct)]
-    return [np.where(np.isnan(x), 0, np.searchsorted(distinct, x) + 1) for x in values]
+    return np.where(np.isnan(values), 0, np.searchsorted(distinct, values) + 1)
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
@@ -96,17 +97,17 @@ class _UnpairedAttempts:
 
     def __init__(self, a: Scores, b: Scores):
         self.scores, self.beside = a, (b,)
-        self.readers = BlockReader(a), BlockReader(b)
-        self.step = min(reader.rows_per_block() for reader in self.readers)
+        self.first, self.second = BlockReader(a), BlockReader(b)
+        self.step = min(self.first.rows_per_block(), self.second.rows_per_block())
 
     def part(self, low: int, high: int) -> int:
         """Count rows ``low:high``."""
         alone = 0
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
-            blocks = [reader.block(first, last) for reader in self.readers]
-            differ = np.isnan(blocks[0].values) != np.isnan(blocks[1].values)
-            itself = blocks[0].self_position
+            block, beside = self.first.block(first, last), self.second.block(first, last)
+            differ = np.isnan(block.values) != np.isnan(beside.values)
+            itself = block.self_position
             rows = np.nonzero(itself >= 0)[0]
             differ[rows, itself[rows]] = False
             alone += int(differ.sum())
@@ -144,7 +145,8 @@ def count_units(
         """Return disjoint units of some subjects, and remove their members from these."""
         one, other = pairs[:, some[pairs].all(axis=0)]
         mate = mates_among(one, other, people)
-        disjoint = [np.array([i, mate[i]]) for i in np.flatnonzero(mate > np.arange(people))]
+        first = np.flatnonzero(mate > np.arange(people))
+        disjoint = [*np.stack([first, mate[first]], axis=1)]
         some[mate >= 0] = False
         if changes is not None and len(disjoint) < most:
             disjoint += list(changes.triples(some, most - len(disjoint)))
@@ -203,16 +205,20 @@ class OrderChanges:
         between: tuple[np.ndarray, np.ndarray],
         people: int,
     ):
+        """Find the pairs; the systems are put in an order that their scores decide."""
         if summary(impostor[1]) < summary(impostor[0]):
             genuine, impostor = genuine[::-1], impostor[::-1]
         owner = owner.astype(np.int64)
-        sides = np.minimum(*between).astype(np.int64), np.maximum(*between).astype(np.int64)
+        one, other = between
+        left, right = np.minimum(one, other), np.maximum(one, other)
         own = OrderedAttempts(genuine[0], genuine[1], owner, owner)
         self._own = _chosen(own, np.lexsort((own.second, own.first)))
-        self._others = OrderedAttempts(impostor[0], impostor[1], *sides)
+        self._others = OrderedAttempts(
+            impostor[0], impostor[1], left.astype(np.int64), right.astype(np.int64)
+        )
         by_owner = _chosen(self._own, np.argsort(self._own.left, kind="stable"))
         near = _marked(by_owner, np.bincount(owner, minlength=people), self._others)
-        self.pairs = sides[0][near], sides[1][near]
+        self.pairs = self._others.left[near], self._others.right[near]
 
     def triples(self, alive: np.ndarray, most: int) -> np.ndarray:
         """Return disjoint units of three subjects, int64 of shape (found, 3).
@@ -242,7 +248,7 @@ def _among(attempts: OrderedAttempts, alive: np.ndarray) -> OrderedAttempts:
 
 
 def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
-    return OrderedAttempts(*(np.ascontiguousarray(x[places]) for x in attempts))
+    return OrderedAttempts._make(np.ascontiguousarray(column[places]) for column in attempts)
 
 
 def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
@@ -321,7 +327,7 @@ class PairedAttempts:
         system: int,
         weights: np.ndarray,
         targets: np.ndarray,
-        frr_targets: np.ndarray | None = None,
+        frr_targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """Return the operating points of one system in weighted replicates, exactly.
 
@@ -332,7 +338,7 @@ class PairedAttempts:
         weights : array of whole numbers, shape (people, columns)
         targets : float64 array, shape (t,)
             FAR targets.
-        frr_targets : float64 array, shape (r,), optional
+        frr_targets : float64 array, shape (r,)
 
         Returns
         -------
@@ -355,15 +361,11 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        if frr_targets is None:
-            at_frr = []
-        else:
-            at_frr = frr_targets.tolist()
         corners = 0
-        if OPTIMA or at_frr:
+        if OPTIMA or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
-        parts = []
+        parts: dict[str, list[np.ndarray]] = defaultdict(list)
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
@@ -374,14 +376,16 @@ class PairedAttempts:
                 corners=np.empty((2, corners, width)),
             )
             kernel.replicate_points(impostor, genuine, whole, targets, written)
-            best = {scalar.name: scalar.over_points(*written.corners) for scalar in OPTIMA}
-            if at_frr:
-                best["far_at_frr"] = np.stack([_far_at(written.corners, x) for x in at_frr])
-            parts.append(
-                {"eer": written.eer, "frr_at_far": written.frr, "auc": written.auc, **best}
-            )
+            parts["eer"].append(written.eer)
+            parts["frr_at_far"].append(written.frr)
+            parts["auc"].append(written.auc)
+            far, frr = written.corners
+            for scalar in OPTIMA:
+                parts[scalar.name].append(scalar.over_points(far, frr))
+            if len(frr_targets):
+                parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))
             report(first + width, columns)
-        return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
+        return {name: np.concatenate(values, axis=-1) for name, values in parts.items()}
 
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
         """Return the number of disjoint units decided differently at each system's threshold.
@@ -394,11 +398,9 @@ class PairedAttempts:
             Whether impostor decisions count. A unit is a subject with a genuine attempt that is
             decided differently, or two other subjects with such an impostor attempt.
         """
-        accepted = [
-            np.zeros(len(values), dtype=bool) if math.isnan(t) else values <= t
-            for values, t in zip(self.values, thresholds, strict=True)
-        ]
-        differ = (accepted[0] != accepted[1]) | self._made_by_one
+        first, second = self.values
+        accepted, accepted_by_other = first <= thresholds[0], second <= thresholds[1]
+        differ = (accepted != accepted_by_other) | self._made_by_one
         if not impostors:
             differ &= self._genuine
         return count_units(self.left[differ], self.right[differ], self.people)
@@ -433,7 +435,6 @@ class PairedAttempts:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
 
 
-def _far_at(corners: np.ndarray, target: float) -> np.ndarray:
+def _far_at(far: np.ndarray, frr: np.ndarray, target: float) -> np.ndarray:
     """Return the smallest FAR with FRR at most a target, of points from strict to loose."""
-    far, frr = corners
     return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]

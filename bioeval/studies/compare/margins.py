@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.base import COMPARED, Argument, DataError, Name, bad_choice, require_number
-from bioeval.results import Variables
-from bioeval.stats import IntervalOptions, zero_error_bound
+from bioeval.stats import IntervalOptions
+from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure
 
 MARGINS = {
@@ -62,29 +63,36 @@ class MarginConclusion:
     not_worse: bool
     equivalent: bool
 
+    def variables(self) -> dict[str, float]:
+        """Return the value of each variable of :data:`MARGINS`."""
+        return {
+            "margin": self.margin,
+            "not_worse": int(self.not_worse),
+            "equivalent": int(self.equivalent),
+        }
 
-def margin_variables(conclusions: Sequence[MarginConclusion]) -> Variables:
-    """Return the variables of a comparison; none without margins."""
-    if not conclusions:
-        return {}
-    over = ("measure",)
-    return {
-        "margin": (over, np.array([x.margin for x in conclusions], dtype=np.float64)),
-        "not_worse": (over, np.array([x.not_worse for x in conclusions], dtype=np.int64)),
-        "equivalent": (over, np.array([x.equivalent for x in conclusions], dtype=np.int64)),
-    }
+    def text(self, name: str, percent: bool) -> str:
+        """Return in words by how much the first of two systems may be worse; of NaN nothing."""
+        if math.isnan(self.margin):
+            return ""
+        size = f"{100 * self.margin:g} pp" if percent else f"{self.margin:g}"
+        if self.equivalent:
+            return f"equivalent within {size}"
+        if self.not_worse:
+            return f"{name} is not worse by more than {size}"
+        return f"{name} may be worse by more than {size}"
 
 
 def within_margins(
     measures: list[PairedMeasure],
     margin: float | dict[str, float],
-    limits: Callable[[PairedMeasure, IntervalOptions], tuple[float, float, float]],
     interval: IntervalOptions,
 ) -> list[MarginConclusion]:
     """Decide for each measure by the interval of twice the error probability of `interval`.
 
-    Each of its `limits` is then one-sided at the confidence of `interval`: two one-sided tests
-    (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680).
+    Each of its limits is then one-sided at the confidence of `interval`: two one-sided tests
+    (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680). Where every
+    decision is the same, the limits are the bound by subjects.
     """
     if isinstance(margin, dict):
         measured = dict.fromkeys(x.scalar.name for x in measures)
@@ -95,7 +103,10 @@ def within_margins(
     conclusions = []
     for measure in measures:
         one = margin.get(measure.scalar.name, np.nan) if isinstance(margin, dict) else margin
-        low, high = _ends(measure, limits, both_sides, interval)
+        low, high, _ = difference_limits(measure, both_sides)
+        if low == high == 0:  # that none of a few is decided differently does not show that of all
+            high = measure.bound(interval.confidence)
+            low = -high
         worst = high
         if measure.scalar.larger_is_better:
             worst = -low
@@ -107,21 +118,3 @@ def within_margins(
             )
         )
     return conclusions
-
-
-def _ends(
-    measure: PairedMeasure,
-    limits: Callable[[PairedMeasure, IntervalOptions], tuple[float, float, float]],
-    both_sides: IntervalOptions,
-    interval: IntervalOptions,
-) -> tuple[float, float]:
-    """Return the limits of a difference that a margin is compared with.
-
-    Where every decision is the same, the limits are the bound by subjects: that none of a few
-    people was decided differently does not show that nobody is.
-    """
-    low, high, _ = limits(measure, both_sides)
-    if low == high == 0:
-        bound = float(zero_error_bound(measure.trials, interval.confidence))
-        return -bound, bound
-    return low, high

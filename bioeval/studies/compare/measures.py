@@ -14,22 +14,17 @@ import numpy as np
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
 from bioeval.evaluation import runner_of
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
-from bioeval.scores import (
-    BlockReader,
-    Scores,
-    TopKScores,
-    are_pairs,
-    codes_of,
-    threads_for,
-)
+from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     IntervalOptions,
     QuerySubjects,
     Replicates,
+    SubjectMeans,
     identification_replicates,
     rank_one_decisions,
     sample_of,
     weight_columns,
+    zero_error_bound,
 )
 from bioeval.studies.compare.counts import (
     ENOUGH,
@@ -93,10 +88,10 @@ class PairedMeasure:
     reordered : int
         Disjoint units of subjects with a genuine and an impostor attempt in another order. A few
         of them may move a threshold, and with it the decisions of many others.
-    supported : bool
-        Whether there are enough impostor attempts for its FAR target.
-    weak : bool
-        Whether fewer than 30 false accepts are expected at its FAR target.
+    target : float
+        FAR target (FRR target), 0 without one.
+    made : float
+        Impostor attempts (genuine attempts) of the system that made fewer.
     """
 
     label: str
@@ -106,8 +101,18 @@ class PairedMeasure:
     attempt: float
     discordant: int
     reordered: int
-    supported: bool = True
-    weak: bool = False
+    target: float = 0.0
+    made: float = np.inf
+
+    @property
+    def supported(self) -> bool:
+        """Whether there are enough attempts for the target."""
+        return RULE_OF_3.supports(self.target, self.made)
+
+    @property
+    def weak(self) -> bool:
+        """Whether fewer than 30 errors are expected at the target."""
+        return not RULE_OF_30.supports(self.target, self.made)
 
     @property
     def evidence(self) -> int:
@@ -120,6 +125,17 @@ class PairedMeasure:
         change = self.values[0] - self.values[1]
         return np.where(np.abs(change) < self.attempt / 2, 0.0, change)
 
+    @property
+    def same(self) -> bool:
+        """Whether both systems decide every attempt alike, in every replicate."""
+        change = self.change
+        drawn = change[~np.isnan(change)]
+        return not self.discordant and bool(change[0] == 0) and not drawn.any()
+
+    def bound(self, confidence: float) -> float:
+        """Return the upper bound of the rate of subjects decided differently if none of them is."""
+        return float(zero_error_bound([max(self.trials, 1)], confidence)[0])
+
 
 class ComparedSystem:
     """One system: its jobs and its tallies."""
@@ -131,6 +147,7 @@ class ComparedSystem:
         targets: np.ndarray,
         frr_targets: np.ndarray,
     ):
+        """Count all tasks that the scores support, with the operating points of verification."""
         self.scores, self.options = scores, options
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
@@ -248,10 +265,33 @@ class ComparedSystem:
             warnings += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return warnings
 
+    def drawn_rank_one(
+        self, person: np.ndarray, interval: IntervalOptions
+    ) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
+        tally, options = self.tallies[-1], self.options
+        return identification_replicates(
+            tally, person, options.ties, options.impostors, self.targets, interval
+        )
+
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
         options = self.options
         return rank_one_decisions(self.tallies[-1], options.ties, options.impostors, self.targets)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Operating points of two systems in replicates of the same people."""
+
+    points: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]
+    listed: PairedAttempts
+    subjects: int  # with genuine attempts
+    pairs: int  # disjoint pairs of subjects
+
+    def both(self, name: str) -> np.ndarray:
+        """Return the values of both systems, in the first axis."""
+        return np.stack([self.points[0][name], self.points[1][name]])
 
 
 def verification_measures(
@@ -263,95 +303,79 @@ def verification_measures(
     in which both systems decide alike has the same value for both.
     """
     with threads_for(a.scores):
-        drawn, some, subjects, pairs = _drawn(a, b, interval)
-        points = a.points, b.points
-        at_eer = points[0].equal_error.eer_threshold, points[1].equal_error.eer_threshold
-        eer = np.stack([system["eer"] for system in drawn])
-        frr = np.stack([system["frr_at_far"] for system in drawn])
-        auc = np.stack([system["auc"] for system in drawn])
+        drawn = _drawn(a, b, interval)
+        listed, first, second = drawn.listed, a.points, b.points
         genuine = max(a.attempts[0], b.attempts[0])
         impostor = max(a.attempts[1], b.attempts[1])
-        mixed, order = min(subjects, pairs), some.discordant_order()
-        yield PairedMeasure(
-            COMPARED["eer"].label,
-            COMPARED["eer"],
-            eer,
-            mixed,
-            1 / max(genuine, impostor, 1),
-            some.discordant(at_eer, True),
-            order,
-        )
+        either = 1 / max(genuine, impostor, 1)
+        mixed, order = min(drawn.subjects, drawn.pairs), listed.discordant_order()
+        at_eer = first.equal_error.eer_threshold, second.equal_error.eer_threshold
+        differing = listed.discordant(at_eer, True)
+        scalar = COMPARED["eer"]
+        eer = drawn.both("eer")
+        yield PairedMeasure(scalar.label, scalar, eer, mixed, either, differing, order)
+        scalar, values = COMPARED["frr_at_far"], drawn.both("frr_at_far")
         for i, target in enumerate(a.targets.tolist()):
-            thresholds = points[0].threshold_at_far[i], points[1].threshold_at_far[i]
-            made = [x.impostors for x in (a, b)]
-            scalar = COMPARED["frr_at_far"]
+            thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
                 scalar.label.format(target=per_cent(target)),
                 scalar,
-                frr[:, i],
-                subjects,
+                values[:, i],
+                drawn.subjects,
                 1 / max(genuine, 1),
-                some.discordant(thresholds, False),
+                listed.discordant(thresholds, False),
                 order,
-                *_support(target, made),
+                target,
+                _fewer(a.impostors, b.impostors),
             )
+        scalar = COMPARED["far_at_frr"]
         for i, target in enumerate(a.frr_targets.tolist()):
-            thresholds = points[0].threshold_at_frr[i], points[1].threshold_at_frr[i]
-            scalar, made = COMPARED["far_at_frr"], [x.genuine for x in (a, b)]
+            thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
                 scalar.label.format(target=per_cent(target)),
                 scalar,
-                np.stack([system["far_at_frr"][i] for system in drawn]),
+                drawn.both(scalar.name)[:, i],
                 mixed,
                 1 / max(impostor, 1),
-                some.discordant(thresholds, True),
+                listed.discordant(thresholds, True),
                 order,
-                *_support(target, made),
+                target,
+                _fewer(a.genuine, b.genuine),
             )
-        yield PairedMeasure(
-            COMPARED["auc"].label,
-            COMPARED["auc"],
-            auc,
-            mixed,
-            1 / max(genuine * impostor, 1),
-            order,
-            order,
-        )
-        for scalar in OPTIMA:
+        for scalar in (COMPARED["auc"], *OPTIMA):
             if scalar.name in COMPARED:
-                values = np.stack([system[scalar.name] for system in drawn])
-                attempt = 1 / max(genuine, impostor, 1)
+                attempt, values = either, drawn.both(scalar.name)
+                if scalar.name == "auc":
+                    attempt = 1 / max(genuine * impostor, 1)
                 yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
 
 
 @stage("bootstrap")
-def _drawn(
-    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
-) -> tuple[list[dict[str, np.ndarray]], PairedAttempts, int, int]:
-    """Return operating points of both systems in replicates, listed attempts, sample sizes.
-
-    The sample sizes are subjects with genuine attempts, and disjoint pairs of subjects.
-    """
+def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _Drawn:
+    """Draw operating points of both systems: of listed attempts exactly, of more on a grid."""
     first, second = a.by_subject(), b.by_subject()
     paired = PairedAttempts.of(first, second)
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
-        each = [
-            Replicates.of(x.tallies[0], x.by_subject(None, numbers), none, interval) for x in (a, b)
-        ]
-        kept = _some_subjects(a.scores, numbers, rows)
+        one = Replicates.of(a.tallies[0], a.by_subject(None, numbers), none, interval)
+        other = Replicates.of(b.tallies[0], b.by_subject(None, numbers), none, interval)
+        probes, gallery = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
-            a.by_subject(a.scores.select(*kept)), b.by_subject(b.scores.select(*kept))
+            a.by_subject(a.scores.select(probes, gallery)),
+            b.by_subject(b.scores.select(probes, gallery)),
         )
         assert some is not None
-        return [x.values for x in each], some, each[0].subjects, each[0].pairs
+        return _Drawn((one.values, other.values), some, one.subjects, one.pairs)
     weights = weight_columns(len(first.no_person), interval, first.no_person)
-    drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
-    for system, replicated in zip((a, b), drawn, strict=True):
+    points = (
+        paired.points(0, weights, a.targets, a.frr_targets),
+        paired.points(1, weights, a.targets, a.frr_targets),
+    )
+    for system, replicated in zip((a, b), points, strict=True):
         for name, value in Replicates.itself(system.points).items():
             replicated[name][..., 0] = value
-    return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
+    return _Drawn(points, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs)
 
 
 def identification_measures(
@@ -363,48 +387,42 @@ def identification_measures(
     known: more people than that need not differ.
     """
     person = _people(a.scores, _numbers(a, _rows_of_probes(a, b)))
-    drawn = [
-        identification_replicates(
-            x.tallies[-1], person, x.options.ties, x.options.impostors, x.targets, interval
-        )
-        for x in (a, b)
-    ]
+    recognised, at_far, _, trials = a.drawn_rank_one(person, interval)
+    other_recognised, other_at_far, _, _ = b.drawn_rank_one(person, interval)
     (hits, at_hits), (others, at_others) = a.rank_one(), b.rank_one()
-    attempt = 1 / max(*(x.attempts[-1] for x in (a, b)), 1)
+    attempt = 1 / max(a.attempts[-1], b.attempts[-1], 1)
 
     def differing(one: np.ndarray, other: np.ndarray) -> int:
         return len(np.unique(person[np.abs(one - other) > _ROUNDING]))
 
-    rank_one = np.stack([x[0] for x in drawn])
+    values = np.stack([recognised, other_recognised])
     scalar = COMPARED["recognition_rate"]
-    trials = drawn[0][3]
     discordant = differing(hits, others)
     if order is None:
         order = discordant
-    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, discordant, order)
+    yield PairedMeasure(scalar.label, scalar, values, trials, attempt, discordant, order)
     if "order" in (a.scores.kind, b.scores.kind):
         return
-    at_far = np.stack([x[1] for x in drawn])
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
+    values = np.stack([at_far, other_at_far])
     scalar = COMPARED["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
-        made = [x.impostor_searches for x in (a, b)]
         yield PairedMeasure(
             scalar.label.format(target=per_cent(target)),
             scalar,
-            at_far[:, i],
+            values[:, i],
             trials,
             attempt,
             differing(at_hits[i], at_others[i]),
             order,
-            *_support(target, made),
+            target,
+            _fewer(a.impostor_searches, b.impostor_searches),
         )
 
 
-def _support(target: float, made: Sequence[float]) -> tuple[bool, bool]:
-    """Return whether the attempts of both systems support a FAR target, and whether weakly."""
-    attempts = min(filter(None, made), default=np.inf)
-    return RULE_OF_3.supports(target, attempts), not RULE_OF_30.supports(target, attempts)
+def _fewer(a: float, b: float) -> float:
+    """Return the attempts of the system that made fewer; those that made none are left out."""
+    return min(filter(None, (a, b)), default=np.inf)
 
 
 def _searches_in_another_order(
@@ -420,12 +438,18 @@ def _searches_in_another_order(
     searches = np.zeros(len(person), dtype=bool)
     searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
     searches &= second.others > 0
-    distinct = [np.unique(x.mate[own]) for x in (first, second)]
-    mates = layers(first.mate[own], distinct[0]), layers(second.mate[own], distinct[1])
-    others = layers(first.other[searches], distinct[0]), layers(second.other[searches], distinct[1])
+    distinct, others_distinct = np.unique(first.mate[own]), np.unique(second.mate[own])
     people = int(person.max(initial=-1)) + 1
-    between = person[searches], person[searches]
-    changes = OrderChanges(mates, person[own], others, between, people)
+    changes = OrderChanges(
+        (layers(first.mate[own], distinct), layers(second.mate[own], others_distinct)),
+        person[own],
+        (
+            layers(first.other[searches], distinct),
+            layers(second.other[searches], others_distinct),
+        ),
+        (person[searches], person[searches]),
+        people,
+    )
     left = np.concatenate([person[differ], changes.pairs[0]])
     right = np.concatenate([person[differ], changes.pairs[1]])
     return count_units(left, right, people, changes)
@@ -436,7 +460,8 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
     rows = []
     for x in (a, b):
         tally = x.tallies[-1]
-        mate, other = ranks_among(tally.mate, tally.other)
+        mate = ranks_among(tally.mate, tally.other)
+        other = ranks_among(tally.other, tally.mate)
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
         rows.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
     return rows[0], rows[1]
@@ -461,26 +486,24 @@ def _some_subjects(
     They are all those of some subjects; where few subjects would be left, some templates of all
     subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.
     """
-    sides = codes_of(scores).probe, codes_of(scores).gallery
-    sizes = [np.bincount(side, minlength=len(numbers)) for side in sides]
+    probing, enrolled = codes_of(scores).probe, codes_of(scores).gallery
+    probes_of = np.bincount(probing, minlength=len(numbers))
+    templates_of = np.bincount(enrolled, minlength=len(numbers))
     drawn = np.argsort(numbers)
-    drawn = drawn[(sizes[0] + sizes[1])[drawn] > 0]
-    made = np.cumsum(sizes[0][drawn]) * np.cumsum(sizes[1][drawn])
+    drawn = drawn[(probes_of + templates_of)[drawn] > 0]
+    made = np.cumsum(probes_of[drawn]) * np.cumsum(templates_of[drawn])
     kept = drawn[made <= EXACT_ATTEMPTS]
-    if len(kept) >= min(len(drawn), _MANY_SUBJECTS):
-        return np.isin(sides[0], kept), np.isin(sides[1], kept)
-    probe = rows[0] + rows[1]
-    if scores.layout == "all-against-all":
-        gallery = probe
-    else:
-        gallery = np.zeros(len(sides[1]))
-    places = _place_within(sides[0], probe), _place_within(sides[1], gallery)
-    for step in range(2, max(size.max() for size in sizes) + 1):
-        probes = (places[0] % step == 0) | (places[0] < 2)
-        gallery = (places[1] % step == 0) | (places[1] < 2)
-        if probes.sum() * gallery.sum() <= EXACT_ATTEMPTS:
-            return probes, gallery
-    return np.isin(sides[0], kept), np.isin(sides[1], kept)
+    if len(kept) < min(len(drawn), _MANY_SUBJECTS):
+        probe = gallery = rows[0] + rows[1]
+        if scores.layout != "all-against-all":
+            gallery = np.zeros(len(enrolled))
+        probe, gallery = _place_within(probing, probe), _place_within(enrolled, gallery)
+        for step in range(2, max(probes_of.max(), templates_of.max()) + 1):
+            probes = (probe % step == 0) | (probe < 2)
+            templates = (gallery % step == 0) | (gallery < 2)
+            if probes.sum() * templates.sum() <= EXACT_ATTEMPTS:
+                return probes, templates
+    return np.isin(probing, kept), np.isin(enrolled, kept)
 
 
 def _place_within(codes: np.ndarray, key: np.ndarray) -> np.ndarray:
@@ -506,6 +529,7 @@ class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
     def __init__(self, scores: Scores, rules: Convention):
+        """Count the queries, and take the means that the convention defines."""
         self.scores = scores
         if isinstance(scores, TopKScores):
             dataset, measures = runner_of(scores).reid_of_lists(scores, rules)
@@ -520,10 +544,8 @@ class ComparedRetrieval:
         self.attempts = (int(dataset["queries"]),)
         self.remarks = str(dataset.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
-        self.details = {
-            **{name: dataset.attrs[name] for name in _DETAILS},
-            "jackknifed": "all measures: limits by the studentised jackknife by subject",
-        }
+        self.details = {name: dataset.attrs[name] for name in _DETAILS}
+        self.details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
         self.measures: dict[tuple[str, str], QueryMean] = {}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
         for scalar in QUERY_MEANS.values():
@@ -534,41 +556,53 @@ class ComparedRetrieval:
                 label = COMPARED["cmc"].label.format(rank=rank)
                 self.measures["cmc", label] = measures.cmc.within(rank)
 
+    @property
+    def rows(self) -> np.ndarray:
+        """The contributions of each query to all means, as whole numbers."""
+        return np.sum(list(map(_whole, self.measures.values())), axis=0)
+
+    def attempts_of(self, queries: np.ndarray) -> SubjectAttempts:
+        """Return the comparisons of some queries with all of the gallery."""
+        return SubjectAttempts(VerificationJob(BlockReader(self.scores.select(probes=queries))))
+
 
 def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
     codes = codes_of(a.scores)
-    rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
-    numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
+    numbers = numbers_by_scores((codes.probe,), (a.rows, b.rows), len(codes.values))
     owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
     order = _units_in_another_order(a, b, numbers)
-    for key, first in a.measures.items():
-        if key not in b.measures:
+
+    def drawn(mean: QueryMean, over: SubjectMeans) -> np.ndarray:
+        return mean.scalar.unscaled(over.values(owners.sums(mean))[0])
+
+    for (name, label), first in a.measures.items():
+        if (name, label) not in b.measures:
             continue
-        second = b.measures[key]
-        means = [owners.means_over(x.counted) for x in (first, second)]
-        pairs = zip(means, (first, second), strict=True)
-        values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
-        one = np.nan_to_num(first.each)
-        other = np.nan_to_num(second.each)
-        differ = (np.abs(one - other) > _ROUNDING) | (first.counted != second.counted)
+        second = b.measures[name, label]
+        over, others = owners.means_over(first.counted), owners.means_over(second.counted)
+        values = np.stack([drawn(first, over), drawn(second, others)])
+        differ = _contribute_differently(first, second) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
-        decisions = np.isin(np.concatenate([one, other]), (0, 1)).all() and key[0] == "cmc"
-        if decisions:
-            attempt = 1 / max(*a.attempts, *b.attempts, 1)
-        else:
-            attempt = 2 * _ROUNDING
+        attempt = 2 * _ROUNDING
+        if name == "cmc" and np.isin(np.nan_to_num([first.each, second.each]), (0, 1)).all():
+            attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
-            key[1],
-            COMPARED[key[0]],
+            label,
+            COMPARED[name],
             values,
-            means[0].trials,
+            over.trials,
             attempt,
             discordant,
             discordant if order is None else order,
         )
+
+
+def _contribute_differently(one: QueryMean, other: QueryMean) -> np.ndarray:
+    """Mark the queries whose contributions to two means differ."""
+    return np.abs(np.nan_to_num(one.each) - np.nan_to_num(other.each)) > _ROUNDING
 
 
 def _units_in_another_order(
@@ -583,19 +617,14 @@ def _units_in_another_order(
         return None
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():
-        one = np.nan_to_num(a.measures[key].each)
-        other = np.nan_to_num(b.measures[key].each)
-        differ |= (np.abs(one - other) > _ROUNDING) | (a.counted != b.counted)
+        differ |= _contribute_differently(a.measures[key], b.measures[key])
+        differ |= a.counted != b.counted
     if not differ.any():
         return 0
     person = numbers[codes_of(a.scores).probe]
     few = np.isin(person, np.unique(person[differ])[:_SUBJECTS])
-    attempts = []
-    for x in (a, b):
-        scores = x.scores.select(probes=few & differ)
-        reader = BlockReader(scores)
-        attempts.append(SubjectAttempts(VerificationJob(reader)))
-    return PairedAttempts.listed(*attempts).discordant_order()
+    one, other = a.attempts_of(few & differ), b.attempts_of(few & differ)
+    return PairedAttempts.listed(one, other).discordant_order()
 
 
 def _whole(mean: QueryMean) -> np.ndarray:

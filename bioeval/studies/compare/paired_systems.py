@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +26,38 @@ NAME = "template"
 
 
 @dataclass(frozen=True)
+class _NamedSide:
+    """Names of the pairs, or of the templates of one side of a matrix."""
+
+    what: str  # noun
+    names: Any  # CodedSides or a list
+
+
+@dataclass(frozen=True)
+class _Common:
+    """The places of the common names in two systems, in the order of the first."""
+
+    side: _NamedSide
+    other: _NamedSide
+    mine: np.ndarray
+    theirs: np.ndarray
+
+    @property
+    def missing(self) -> int:
+        """Names that the other system lacks."""
+        return len(self.side.names) - len(self.mine)
+
+    @property
+    def more(self) -> int:
+        """Names that the other system alone has."""
+        return len(self.other.names) - len(self.theirs)
+
+
+@dataclass(frozen=True)
 class Named:
     """Names of what a system compared: pairs, or the templates of both sides of a matrix."""
 
-    what: tuple[str, ...]  # nouns
-    names: tuple[Any, ...]  # of each, CodedSides or a list
+    sides: tuple[_NamedSide, ...]
     unordered: bool = False
 
     @classmethod
@@ -47,28 +74,39 @@ class Named:
                     return None
             if names is None:
                 return None
-            return cls(("pairs",), (names,), scores.unordered)
+            return cls((_NamedSide("pairs", names),), scores.unordered)
         if not isinstance(scores, Scores) or isinstance(scores, TopKScores):
             return None
-        sides = [scores.probe_meta.get(NAME), scores.gallery_meta.get(NAME)]
-        if any(side is None or len(set(side.tolist())) < len(side) for side in sides):
+        probes, gallery = _unique(scores.probe_meta), _unique(scores.gallery_meta)
+        if probes is None or gallery is None:
             return None
-        listed = tuple([plain(x) for x in side.tolist()] for side in sides if side is not None)
         if np.array_equal(scores.probe_ids, scores.gallery_ids):
-            return cls(("templates",), listed[:1])
-        return cls(("probes", "gallery templates"), listed)
+            return cls((_NamedSide("templates", probes),))
+        return cls((_NamedSide("probes", probes), _NamedSide("gallery templates", gallery)))
 
-    def places(self, other: Named) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the places, in both, of the common names, in this one's order."""
-        return [_common(*self._numbers(i, other)) for i in range(len(self.names))]
+    def is_like(self, other: Named) -> bool:
+        """Whether both are names of the same things."""
+        return [x.what for x in self.sides] == [x.what for x in other.sides]
 
-    def _numbers(self, i: int, other: Named) -> tuple[np.ndarray, np.ndarray]:
-        mine, theirs = self.names[i], other.names[i]
-        if isinstance(mine, CodedSides):
-            return _keys(mine, theirs, self.unordered and other.unordered)
-        number = {name: place for place, name in enumerate(mine)}
-        numbers = [number.setdefault(name, len(number)) for name in theirs]
-        return np.arange(len(mine)), np.array(numbers, dtype=np.int64)
+    def common(self, other: Named) -> Iterator[_Common]:
+        """Yield what both have in common, of pairs or of each side."""
+        for side, beside in zip(self.sides, other.sides, strict=True):
+            if isinstance(side.names, CodedSides):
+                first, second = _keys(side.names, beside.names, self.unordered and other.unordered)
+            else:
+                number = {name: place for place, name in enumerate(side.names)}
+                numbers = [number.setdefault(name, len(number)) for name in beside.names]
+                first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
+            mine, theirs = _common(first, second)
+            yield _Common(side, beside, mine, theirs)
+
+
+def _unique(meta: Mapping[str, np.ndarray]) -> list[Any] | None:
+    """Return the names of the templates of a side; None without, or where two have the same."""
+    names = meta.get(NAME)
+    if names is None or len(set(names.tolist())) < len(names):
+        return None
+    return list(map(plain, names.tolist()))
 
 
 def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]:
@@ -85,34 +123,32 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
     """
     for by in ("templates", "subjects"):
         first, second = Named.of(a, by), Named.of(b, by)
-        if first is not None and second is not None and first.what == second.what:
+        if first is not None and second is not None and first.is_like(second):
             break
     else:
         return a, b, []
-    places = first.places(second)
+    sides = list(first.common(second))
     notes = []
-    for what, mine, theirs, names, others in zip(
-        first.what, *zip(*places, strict=True), first.names, second.names, strict=True
-    ):
-        if not len(mine):
+    for common in sides:
+        what, names = common.side.what, common.side.names
+        if not len(common.mine):
             raise DataError(
                 f"the systems have different data: none of the {counted(len(names), what)} of "
                 f"{called[0]} is among those of {called[1]}, such as {_example(names)} and "
-                f"{_example(others)}; expected the same names"
+                f"{_example(common.other.names)}; expected the same names"
             )
-        apart = len(names) - len(mine), len(others) - len(theirs)
-        if any(apart):
+        if common.missing or common.more:
             notes.append(
-                f"{counted(apart[0], what)} of {called[0]} and {apart[1]:,} of {called[1]} are not "
-                "common to both systems, and are left out"
+                f"{counted(common.missing, what)} of {called[0]} and {common.more:,} of "
+                f"{called[1]} are not common to both systems, and are left out"
             )
+    rows, columns = sides[0], sides[-1]
     if are_pairs(a) and are_pairs(b):
-        a, b = _some(a, places[0][0]), _some(b, places[0][1])
+        a, b = _some(a, rows.mine), _some(b, rows.theirs)
         if first.unordered and second.unordered:
             b = _turned_as(a, b)
         return a, b, notes
-    rows, columns = places[0], places[-1]
-    return _part(a, rows[0], columns[0]), _part(b, rows[1], columns[1]), notes
+    return _part(a, rows.mine, columns.mine), _part(b, rows.theirs, columns.theirs), notes
 
 
 def numbered_as(a: Scores, b: Scores) -> Scores:
@@ -138,15 +174,13 @@ def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     said: dict[str, str] = {}
     for name, named in known[1:]:
         first, reference = known[0]
-        if named.what != reference.what:
+        if not named.is_like(reference):
             continue
         texts = []
-        for what, names, others, (mine, theirs) in zip(
-            reference.what, reference.names, named.names, reference.places(named), strict=True
-        ):
-            lacking, more = len(names) - len(mine), len(others) - len(theirs)
-            if lacking or more:
-                texts.append(f"lacks {counted(lacking, what)} of {first} and has {more:,} others")
+        for common in reference.common(named):
+            if common.missing or common.more:
+                lacking = counted(common.missing, common.side.what)
+                texts.append(f"lacks {lacking} of {first} and has {common.more:,} others")
         if texts:
             said[name] = f"{name} {', and '.join(texts)}"
     return said
@@ -218,5 +252,5 @@ def _whole(places: np.ndarray, count: int) -> bool:
 
 def _example(names: Any) -> str:
     if isinstance(names, CodedSides):
-        return " with ".join(repr(names.values[side[0]]) for side in (names.a, names.b))
+        return f"{names.values[names.a[0]]!r} with {names.values[names.b[0]]!r}"
     return repr(names[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Any
 
 import xarray as xr
@@ -39,9 +40,15 @@ _GAP = 2
 
 @dataclass(frozen=True)
 class _MeasureRow:
+    """A measure as a row of the table."""
+
     cells: tuple[str, ...]  # measure, both values, difference, interval
     verdict: str
     conclusive: bool
+
+    def text(self, otherwise: str) -> Text:
+        """Return the verdict, bold where it is conclusive."""
+        return Text(self.verdict, "bold" if self.conclusive else otherwise)
 
 
 class ComparisonTable:
@@ -56,6 +63,7 @@ class ComparisonTable:
         self._searched = "convention" in dataset.attrs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay out the measures as wide as there is room: verdicts beside, below, or alone."""
         attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
         yield indented(grid(self._header()))
@@ -67,8 +75,9 @@ class ComparisonTable:
         yield Text("")
         rows = list(self._rows())
         head = ("", str(attrs["system_a"]), str(attrs["system_b"]), "difference", "interval")
-        columns = zip(head, *(row.cells for row in rows), strict=True)
-        widths = [max(map(len, column)) for column in columns]
+        widths = [0] * len(head)
+        for cells in (head, *(row.cells for row in rows)):
+            widths = list(map(max, widths, map(len, cells)))
         taken = sum(widths) + _GAP * len(widths)
         if taken - _GAP > width:
             for line in str(attrs["conclusions"]).splitlines():
@@ -80,20 +89,22 @@ class ComparisonTable:
             table.columns[0].no_wrap = True
             table.add_column("conclusion")
             for row in rows:
-                table.add_row(*row.cells, Text(row.verdict, "bold" if row.conclusive else ""))
+                table.add_row(*row.cells, row.text(""))
             yield table
         yield Text("")
         yield Text(caption(self.dataset), style="dim")
-        said = (line for line in str(attrs["warnings"]).splitlines() if line not in doubts)
-        warnings = map(with_joined_targets, said)
-        yield from warned(map(self._translate, warnings))
+        said = filterfalse(doubts.__contains__, str(attrs["warnings"]).splitlines())
+        yield from warned(map(self._translate, map(with_joined_targets, said)))
 
     def _header(self) -> Iterator[tuple[str, str]]:
+        """Yield what was compared, by which tasks and in which terms."""
         attrs = self.dataset.attrs
         people = counted(int(attrs["subjects"]), "subjects")
-        identifies = any(str(x).startswith("DIR") for x in self.dataset["measure"].values)
         yield "Data", f"{attrs['layout']}, {people}"
-        each = {str(attrs[f"system_{x}"]): {"exclude": attrs[f"exclude_{x}"]} for x in "ab"}
+        each = {
+            str(attrs["system_a"]): {"exclude": attrs["exclude_a"]},
+            str(attrs["system_b"]): {"exclude": attrs["exclude_b"]},
+        }
         if text := excluded(each):
             yield "Excluded", text
         if self._searched:
@@ -105,35 +116,35 @@ class ComparisonTable:
             if attrs["kind_a"] == attrs["kind_b"]:
                 kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
-        yield (
-            "Tasks",
-            "; ".join([*tasks, self._translate("DIR at rank 1")][: len(tasks) + identifies]),
-        )
-        shown = {"verification": ("far", "frr"), "identification": ("far", "dir") * identifies}
+        shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
+        if "DIR" in " ".join(self.dataset["measure"].values):
+            tasks.append(self._translate("DIR at rank 1"))
+            shown["identification"] = ("far", "dir")
+        yield "Tasks", "; ".join(tasks)
         yield "Terms", self._translate.others(shown)
 
     def _rows(self) -> Iterator[_MeasureRow]:
+        """Yield the measures, with as many digits as the width of their interval allows."""
         ds = self.dataset
         verdicts = str(ds.attrs["verdicts"]).splitlines()
         for i, measure in enumerate(map(str, ds["measure"].values)):
-            scalar = compared_by(measure)
-            one = float(ds["value_a"].values[i])
-            other = float(ds["value_b"].values[i])
-            change = float(ds["difference"].values[i])
-            low = float(ds["difference_low"].values[i])
-            high = float(ds["difference_high"].values[i])
+            scalar, row = compared_by(measure), ds.isel(measure=i)
+            low, high = float(row["difference_low"]), float(row["difference_high"])
             width = high - low
             translate = self._translate.like(measure)
-            limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
+            limits = ""
+            if low == low:
+                limits = f"[{scalar.written(low, width, '+')}, {scalar.written(high, width, '+')}]"
             yield _MeasureRow(
                 (
                     translate(measure).removesuffix(", rank 1"),
-                    *(scalar.written_with_unit(value, width) for value in (one, other)),
-                    scalar.written_with_unit(change, width, "+"),
-                    f"[{limits}]" if low == low else "",
+                    scalar.written_with_unit(float(row["value_a"]), width),
+                    scalar.written_with_unit(float(row["value_b"]), width),
+                    scalar.written_with_unit(float(row["difference"]), width, "+"),
+                    limits,
                 ),
                 translate(verdicts[i]),
-                any(ds[x].values[i] for x in ("better", "not_worse") if x in ds),
+                bool(row["better"] or row.get("not_worse", 0)),
             )
 
 
@@ -149,19 +160,25 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
     verdicts = str(attrs.get("verdicts", "")).splitlines()
     rows = []
     for i, measure in enumerate(map(str, dataset["measure"].values)):
-        percent = compared_by(measure).percent
-        one, other, *difference = (
-            {
-                "variable": name,
-                "value": float(dataset[name].values[i]),
-                "shape": "score" if not percent else "percent" if "value" in name else "points",
-                "more": {"measure": measure},
-            }
-            for name in ("value_a", "value_b", "difference", "difference_low", "difference_high")
-        )
-        p = {"text": p_value(float(dataset["p_value"][i])), "right": True}
-        rows.append([measure, one, other, difference, p, verdicts[i] if i < len(verdicts) else ""])
-    named = [str(attrs.get(f"system_{x}", x)) for x in "ab"]
+        values, differences = "score", "score"
+        if compared_by(measure).percent:
+            values, differences = "percent", "points"
+        row = [
+            measure,
+            _cell(dataset, "value_a", i, values),
+            _cell(dataset, "value_b", i, values),
+            [
+                _cell(dataset, "difference", i, differences),
+                _cell(dataset, "difference_low", i, differences),
+                _cell(dataset, "difference_high", i, differences),
+            ],
+            {"text": p_value(float(dataset["p_value"][i])), "right": True},
+            "",
+        ]
+        if i < len(verdicts):
+            row[-1] = verdicts[i]
+        rows.append(row)
+    named = [str(attrs.get("system_a", "a")), str(attrs.get("system_b", "b"))]
     level = f"{100 * float(attrs.get('confidence', 0.95)):g} % interval"
     before = "p"
     if attrs.get("adjust") == "holm":
@@ -175,12 +192,17 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
     }
 
 
+def _cell(dataset: xr.Dataset, name: str, place: int, shape: str) -> dict[str, Any]:
+    """Return a variable of a measure as a cell of a page."""
+    more = {"measure": str(dataset["measure"].values[place])}
+    value = float(dataset[name].values[place])
+    return {"variable": name, "value": value, "shape": shape, "more": more}
+
+
 def caption(dataset: xr.Dataset) -> str:
     """Return what the columns of a comparison are."""
     attrs, level = dataset.attrs, float(dataset.attrs["confidence"])
-    jackknifed = "; AUC, recognition rate and DIR"
-    if "convention" in attrs:
-        jackknifed = ";"
+    jackknifed = ";" if "convention" in attrs else "; AUC, recognition rate and DIR"
     said = (
         f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
         f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
@@ -197,14 +219,13 @@ def _below(head: tuple[str, ...], rows: list[_MeasureRow], widths: list[int]) ->
     """Lay out each row with its verdict below."""
 
     def line(cells: tuple[str, ...], style: str = "") -> Text:
-        first, *others = cells
-        rest = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
-        return Text((" " * _GAP).join([first.ljust(widths[0]), *rest]), style)
+        rest = map(str.rjust, cells[1:], widths[1:])
+        return Text((" " * _GAP).join([cells[0].ljust(widths[0]), *rest]), style)
 
     yield line(head, "dim")
     for row in rows:
         yield line(row.cells)
-        yield indented(Text(row.verdict, "bold" if row.conclusive else "dim"))
+        yield indented(row.text("dim"))
 
 
 class SideBySideTable:
@@ -215,36 +236,44 @@ class SideBySideTable:
         self.found = {name: former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay out a column for each system; standard deviations where there is room."""
         yield Text(self.title, style="bold")
         yield indented(grid(self._header()))
         yield Text("")
         columns = {name: dict(_cells(dataset)) for name, dataset in self.found.items()}
-        labels = list(dict.fromkeys(label for cells in columns.values() for label in cells))
-        widest = max(len(text) for cells in columns.values() for text in cells.values())
+        labels: dict[str, str] = {}  # in the order of their first appearance
+        widest = 0
+        for cells in columns.values():
+            labels |= cells
+            widest = max([widest, *map(len, cells.values())])
         wide = max(map(len, labels)) + len(columns) * (widest + 2) + 4 <= options.max_width
         table = plain_table(["", *columns])
         for label in labels:
-            texts = (cells.get(label, "") for cells in columns.values())
-            table.add_row(label, *(text if wide else text.partition(" ")[0] for text in texts))
+            row = [label]
+            for cells in columns.values():
+                text = cells.get(label, "")
+                row.append(text if wide else text.partition(" ")[0])
+            table.add_row(*row)
         yield indented(table)
         if self._in_folds:
-            said = "Means over the folds of the test parts"
+            means = "Means over the folds of the test parts"
             if wide:
-                said += ", and standard deviations between them."
-            else:
-                said += "."
+                means += ", and standard deviations between them"
             yield Text("")
-            yield Text(said, style="dim")
-        yield from warned(
-            self._reword(line if len(who) == len(columns) else f"{', '.join(who)}: {line}")
-            for line, who in warnings(self.found).items()
-        )
+            yield Text(f"{means}.", style="dim")
+        said = []
+        for line, who in warnings(self.found).items():
+            if len(who) < len(columns):
+                line = f"{', '.join(who)}: {line}"
+            said.append(self._reword(line))
+        yield from warned(said)
 
     @property
     def _in_folds(self) -> bool:
         return any("fold" in dataset.dims for dataset in self.found.values())
 
     def _header(self) -> Iterator[tuple[str, str]]:
+        """Yield what all systems have in common."""
         first = next(iter(self.found.values()))
         yield "Task", str(first.attrs["task"])
         if self._in_folds:
@@ -260,25 +289,26 @@ class SideBySideTable:
 
 
 def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
-    """Return the label and the text of each measure."""
+    """Yield the label and the text of each measure."""
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
             mean = mean_text(row.summary("mean"), percent, NOT_DEFINED)
             sd = mean_text(row.summary("sd"), percent, NOT_DEFINED)
-            yield row.label, mean if sd == NOT_DEFINED else f"{mean} ± {sd}"
+            if sd != NOT_DEFINED:
+                mean = f"{mean} ± {sd}"
+            yield row.label, mean
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
     for scalar in POINTS_OF["verification"]:
         if scalar.name not in numbers:
             continue
-        unit = ""
-        if scalar.percent:
-            unit = ", %"
+        unit = ", %" if scalar.percent else ""
         result = numbers[scalar.name]
-        values = result.items() if isinstance(result, dict) else [(0.0, result)]
-        for goal, value in values:
+        if not isinstance(result, dict):
+            result = {0.0: result}
+        for goal, value in result.items():
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
             yield translate(label), mean_text(value, scalar.percent, NOT_DEFINED)

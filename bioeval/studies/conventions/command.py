@@ -46,7 +46,7 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.conventions.conventions import conventions, verdict
 
-        chosen = [card(x) for x in cards] or None
+        chosen = list(map(card, cards)) or None
         dataset = run.count(conventions, run.read(), cards=chosen, **run.options)
         rows = rows_over(dataset, "reading")
         document = {**attributes(dataset, data), "rows": rows}

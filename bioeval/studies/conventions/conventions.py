@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +39,7 @@ from bioeval.results import (
     Title,
     Warnings,
     about_attrs,
+    along,
     build,
     number,
 )
@@ -160,7 +162,7 @@ def conventions(
         chosen = [load(x) for x in require_list("cards", cards)]
     if not task:
         task = "reid" if has_cameras(scores) else "verification"
-        of_card = [x for x in MEASURES if chosen and x in chosen[0].tasks]
+        of_card = [name for name in MEASURES if chosen and name in chosen[0].tasks]
         if of_card:
             task = of_card[0]
     asked = (measure or "").lower()
@@ -168,26 +170,30 @@ def conventions(
     tell = require_callable("progress", progress) or report
     shared, rows = _Shared(scores, asked), []
     for done, reading in enumerate(readings, start=1):
-        rows.append((reading, shared.values(reading, task)))
+        rows.append(_Row(reading, shared.values(reading, task)))
         tell(done, len(readings))
-    shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
-    if asked:
-        names = [asked]
-    else:
-        names = shown
+    names = [asked] if asked else list(filter(_is_shown, rows[0].measured))
     return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)
+
+
+def _is_shown(name: str) -> bool:
+    """Whether a measure is shown unasked: of ranks, some."""
+    return not name.startswith(("cmc=", "cms=")) or int(name[4:]) in RANKS
 
 
 def _parsed(measure: Any) -> tuple[str, float | None]:
     """Return the task of a measure, and its number, if any."""
     if measure is None:
         return "", None
-    every = {x: task for task, names in MEASURES.items() for x in names}
+    every: dict[str, str] = {}
+    for task, names in MEASURES.items():
+        every |= dict.fromkeys(names, task)
     stem, equals, at = str(measure).lower().partition("=")
     if not isinstance(measure, str) or stem + equals not in every:
+        nearest = nearest_name(stem, " ".join(every).replace("=", "").split())
         raise DataError(
             f"{Argument('measure')} is {measure!r}; expected one of {', '.join(every)} with a "
-            f"number after =.{nearest_name(stem, [x.rstrip('=') for x in every])}"
+            f"number after =.{nearest}"
         )
     if not equals:
         return every[stem], None
@@ -195,11 +201,10 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
         value = float(at)
     except ValueError:
         value = math.nan
-    rank = stem in ("cms", "cmc")
-    if not (value > 0 and (value.is_integer() if rank else value < 1)):
-        expected = "a FAR between 0 and 1, as frr_at_far=0.01"
-        if rank:
-            expected = "a rank, as cmc=1"
+    right, expected = 0 < value < 1, "a FAR between 0 and 1, as frr_at_far=0.01"
+    if stem in ("cms", "cmc"):
+        right, expected = value > 0 and value.is_integer(), "a rank, as cmc=1"
+    if not right:
         raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
     return every[stem + equals], value
 
@@ -208,11 +213,16 @@ class _Shared:
     """Replacement of ``be`` in the calls of readings: each result is computed once."""
 
     def __init__(self, scores: Scores, measure: str):
+        """Keep what is counted for the scores; `measure` is empty for all of a task."""
         self.scores, self.measure = scores, measure
-        tasks = (verification, open_set, closed_set)
-        calls: dict[str, Any] = {count.__name__: partial(self._once, count) for count in tasks}
-        calls |= {"evaluate": self.evaluate, "reid": self.reid}
-        self._be = SimpleNamespace(Scores=Scores, **calls)
+        self._be = SimpleNamespace(
+            Scores=Scores,
+            verification=partial(self._once, verification),
+            open_set=partial(self._once, open_set),
+            closed_set=partial(self._once, closed_set),
+            evaluate=self.evaluate,
+            reid=self.reid,
+        )
         self._kept: dict[Any, Any] = {}
         self._there: list[Any] = []  # objects by whose identity results are kept
 
@@ -238,11 +248,9 @@ class _Shared:
         rules = convention_of(card, **options)
         if self.measure and not self.measure.startswith("cmc"):
             rules = replace(rules, cmc="first-match")  # of AP and INP the CMC is no part
-        extra = ""
-        if rules.cmc not in ("first-match", "allshots"):
-            extra = f"{rules.cmc} {rules.ties}"
-        over = self._counted(rules, rules.removed, extra)
-        own = self._counted(rules, rules.ap_removed, "")
+        of_cmc = rules.cmc not in ("first-match", "allshots")
+        over = self._counted(rules, rules.removed, of_cmc=of_cmc)
+        own = self._counted(rules, rules.ap_removed)
         tally = replace(
             over,
             convention=rules.name,
@@ -257,14 +265,17 @@ class _Shared:
             self._kept[key] = reid_dataset(tally, ReidOptions(**rules.result_options()))
         return self._kept[key]
 
-    def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
-        """Return the counts of all queries under a rule of removal."""
-        there = {str(x) for x in codes_of(self.scores).values.tolist()}
+    def _counted(self, rules: Convention, removed: str, *, of_cmc: bool = False) -> Any:
+        """Return the counts of all queries under a rule of removal, with what the CMC needs."""
+        there = set(map(str, codes_of(self.scores).values.tolist()))
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
-        key = removed, junk, extra, rules.max_rank if extra else 0
+        plain = replace(rules, removed=removed, removed_for_ap="as-above")
+        key: tuple[Any, ...] = removed, junk
+        if of_cmc:
+            key = *key, rules.cmc, rules.ties, rules.max_rank
+        else:
+            plain = replace(plain, cmc="first-match")
         if key not in self._kept:
-            cmc = rules.cmc if extra else "first-match"
-            plain = replace(rules, removed=removed, removed_for_ap="as-above", cmc=cmc)
             self._kept[key] = RetrievalJob(self.scores, plain).run()
         return self._kept[key]
 
@@ -272,7 +283,9 @@ class _Shared:
         """Return a result, counted once for the same scores and options."""
         plain: dict[str, Any] = {}
         for name, value in options.items():
-            plain[name] = value.tobytes() if isinstance(value, np.ndarray) else repr(value)
+            plain[name] = repr(value)
+            if isinstance(value, np.ndarray):
+                plain[name] = value.tobytes()
         key = count.__name__, id(scores), *plain.items()
         if key not in self._kept:
             self._there.append(scores)
@@ -282,7 +295,9 @@ class _Shared:
 
 def _measures(result: Any, task: str) -> dict[str, float]:
     """Return the measures of a result by name."""
-    ds = result.to_dataset() if isinstance(result, xr.DataTree) else result
+    ds = result
+    if isinstance(result, xr.DataTree):
+        ds = result.to_dataset()
     values: dict[str, float] = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")
@@ -304,13 +319,19 @@ def _measures(result: Any, task: str) -> dict[str, float]:
 
 @dataclass
 class _Row:
-    """A reading with its values, and the words of others with the same."""
+    """A reading with its measures by name, those shown, and the words of others with the same."""
 
     reading: Reading
-    values: list[float]
-    also: list[str]
+    measured: dict[str, float]
+    values: list[float] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
     distance: float = 0.0  # from the published number
     agrees: str = ""
+
+    def place(self) -> tuple[bool, int, float]:
+        """Return what rows are sorted by: those without a value come last."""
+        agreement = ["rounded", "cut", ""].index(self.agrees)
+        return bool(np.isnan(self.values).all()), agreement, self.distance
 
 
 def _dataset(
@@ -318,52 +339,58 @@ def _dataset(
     task: str,
     names: Sequence[str],
     goal: Published | None,
-    rows: Sequence[tuple[Reading, dict[str, float]]],
+    rows: Sequence[_Row],
     left_out: Sequence[str],
     measure: str,
 ) -> xr.Dataset:
     """Return the readings, those with the same values as one."""
-    base, values_of_base = rows[0]
-    listed: list[_Row] = []
-    for reading, values in rows:
-        if reading.measure not in ("", *names):
+    base, listed = rows[0], list[_Row]()
+    for row in rows:
+        if row.reading.measure not in ("", *names):
             continue
-        every = values_of_base | values if reading.measure else values
-        row = [every.get(x, math.nan) for x in names]
+        measured = row.measured
+        if row.reading.measure:
+            measured = base.measured | measured
+        row.values = [measured.get(name, math.nan) for name in names]
         for other in listed:
-            if np.allclose(row, other.values, rtol=0, atol=EQUAL, equal_nan=True):
-                other.also.append(reading.words)
+            if np.allclose(row.values, other.values, rtol=0, atol=EQUAL, equal_nan=True):
+                other.also.append(row.reading.words)
                 break
         else:
-            listed.append(_Row(reading, row, []))
+            listed.append(row)
     start = np.array(listed[0].values)
     if goal is not None:
-        for x in listed:
-            x.distance, x.agrees = goal.agreement(x.values[0])
-    agreement = ["rounded", "cut", ""]
-    listed.sort(
-        key=lambda x: (bool(np.isnan(x.values).all()), agreement.index(x.agrees), x.distance)
-    )
-    table = np.array([x.values for x in listed])
+        for row in listed:
+            row.distance, row.agrees = goal.agreement(row.values[0])
+    listed.sort(key=_Row.place)
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for row in listed:
+        columns["values"].append(row.values)
+        for name in ("words", "option", "call"):
+            columns[name].append(getattr(row.reading, name))
+        columns["also"].append("\n".join(row.also))
+        columns["distance"].append(row.distance)
+        columns["agrees"].append(row.agrees)
+    table = np.array(columns["values"])
     over, more = ("reading",), table - start
-    variables: dict[str, Any] = {name: (over, table[:, k]) for k, name in enumerate(names)}
+    variables: dict[str, Any] = dict(along(over, **dict(zip(names, table.T, strict=True))))
     for k, name in enumerate(names):
-        variables["difference" if measure else f"{name}_difference"] = over, more[:, k]
+        variables[f"{name}_difference"] = over, more[:, k]
+    if measure:
+        variables["difference"] = variables.pop(f"{measure}_difference")
+    texts = ["option", "call", "also"]
     if goal is not None:
-        variables["distance"] = over, np.array([x.distance for x in listed])
-    texts = {
-        "option": [x.reading.option for x in listed],
-        "call": [x.reading.call for x in listed],
-        "also": ["\n".join(x.also) for x in listed],
-    }
-    if goal is not None:
-        texts["agrees"] = [x.agrees for x in listed]
-    variables |= {name: (over, np.array(x, dtype=str)) for name, x in texts.items()}
+        variables["distance"] = over, np.array(columns["distance"])
+        texts.append("agrees")
+    for name in texts:
+        variables[name] = over, np.array(columns[name], dtype=str)
     attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", _NOTES)
-    attrs |= {"measure": measure, "published": goal.text if goal else "", "readings": len(rows)}
-    attrs |= {"base": base.words, "left_out": "\n".join(left_out)}
-    described = {x: Name(x.replace("_", " ")) for x in variables} | _TEXTS
-    words = np.array([x.reading.words for x in listed], dtype=str)
+    attrs |= {"measure": measure, "published": "", "readings": len(rows)}
+    if goal is not None:
+        attrs["published"] = goal.text
+    attrs |= {"base": base.reading.words, "left_out": "\n".join(left_out)}
+    described = {name: Name(name.replace("_", " ")) for name in variables} | _TEXTS
+    words = np.array(columns["words"], dtype=str)
     return build(variables, described, {"reading": words}, attrs)
 
 
@@ -395,13 +422,16 @@ def blocks(found: Found) -> Iterator[Block]:
         scale, unit = 100, ", %"
     rows: list[tuple[str, str]] = []
     if measure:
-        heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
+        heads = f"{f'value{unit}':>9}{f'difference{unit}':>14}"
+        if published:
+            heads = f"{'agrees':<9}{heads}"
         rows.append((heads, "what differs"))
-    names = [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    for i, words in enumerate(ds["reading"].values.tolist()):
+    names = [name for name in map(str, ds.data_vars) if f"{name}_difference" in ds]
+    for i, text in enumerate(ds["reading"].values.tolist()):
         option = str(ds["option"].values[i])
-        same = "".join(f"\n= {x}" for x in str(ds["also"].values[i]).splitlines())
-        text = words + (f" ({option})" if option else "") + same
+        if option:
+            text += f" ({option})"
+        text = "\n= ".join([text, *str(ds["also"].values[i]).splitlines()])
         if measure:
             agrees = ""
             if published:
@@ -411,7 +441,7 @@ def blocks(found: Found) -> Iterator[Block]:
             rows.append((agrees + cells, text))
         else:
             yield Sentence(text)
-            values = (f"{x} {number(float(ds[x][i]))}" for x in names)
+            values = [f"{name} {number(float(ds[name][i]))}" for name in names]
             yield Note(", ".join(values), exact=True)
     if rows:
         yield FactList(rows)
@@ -423,8 +453,10 @@ def blocks(found: Found) -> Iterator[Block]:
 
 def verdict(ds: xr.Dataset) -> str:
     """Return in a sentence how many readings agree with the published number."""
-    agree = [i for i, x in enumerate(ds["agrees"].values.tolist()) if x]
-    count = sum(1 + len(str(ds["also"].values[i]).splitlines()) for i in agree)
+    count = 0
+    for agrees, also in zip(ds["agrees"].values, ds["also"].values, strict=True):
+        if agrees:
+            count += 1 + len(str(also).splitlines())
     published = f"the published {ds.attrs['published']}"
     if not count:
         return f"No reading agrees with {published}. It may take two departures."

@@ -48,10 +48,7 @@ class Published:
                 f"{Argument('published')} is {number!r} without its printed digits; give it as "
                 f'text, "{number}", or give {Argument("digits")}'
             )
-        if isinstance(number, str):
-            text = number
-        else:
-            text = repr(number)
+        text = number if isinstance(number, str) else repr(number)
         try:
             value = Decimal(text.strip().removesuffix("%").strip())
             exponent = value.as_tuple().exponent
@@ -64,31 +61,26 @@ class Published:
             ) from None
         if unit == "fraction" and value > 1:
             raise DataError(f"{Argument('published')} is {text}, above 1; expected a fraction")
-        if digits is None:
-            decimals = max(0, -exponent)
-        else:
+        decimals = max(0, -exponent)
+        if digits is not None:
             decimals = require_integer("digits", digits, low=0)
         last = Fraction(1, 10**decimals)
-        either = (Fraction(value) / 100, last / 100), (Fraction(value), last)
-        if "%" in text or value > 1:
-            known = "percent"
-        else:
-            known = unit
-        return cls(text, {"percent": either[:1], "fraction": either[1:], None: either}[known])
+        percentage, fraction = (Fraction(value) / 100, last / 100), (Fraction(value), last)
+        if "%" in text or value > 1 or unit == "percent":
+            return cls(text, (percentage,))
+        if unit == "fraction":
+            return cls(text, (fraction,))
+        return cls(text, (percentage, fraction))
 
     def agreement(self, value: float) -> tuple[float, str]:
         """Return the distance from a value, and ``"rounded"``, ``"cut"`` or nothing."""
         if math.isnan(value):
             return math.nan, ""
-        near = min(abs(float(Fraction(value) - x)) for x, _ in self.fractions)
-        for word, low, high in (("rounded", -0.5, 0.5), ("cut", 0.0, 1.0)):
+        near = min(abs(float(Fraction(value) - published)) for published, _ in self.fractions)
+        for word, low, high, outside in (("rounded", -0.5, 0.5, 1), ("cut", 0.0, 1.0, -1)):
             for published, last in self.fractions:
                 over, slack = float((Fraction(value) - published) / last), EQUAL / float(last)
-                if word == "rounded":
-                    top = high + slack
-                else:
-                    top = high - slack
-                if low - slack <= over <= top:
+                if low - slack <= over <= high + outside * slack:
                     return near, word
         return near, ""
 
@@ -127,6 +119,19 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class _OfTask:
+    """The readings of a task, and how its result is had.
+
+    `call` gives the expression of the result, of other data as ``of``, and `of_card` that of the
+    result of a card.
+    """
+
+    call: Callable[..., str]
+    of_card: Callable[[Protocol], str]
+    readings: list[Reading]
+
+
+@dataclass(frozen=True)
 class Readings:
     """The readings of a measure (``""``: all of the task) with its number, if any.
 
@@ -143,12 +148,13 @@ class Readings:
         """Return the readings, the base first, and those not supported, with what is missing."""
         base, others = self._cards()
         make = {"verification": self._verification, "reid": self._reid}
-        call, of_task, result = make.get(self.task, self._identification)(base)
-        changed = [
-            Reading(words, option, call(of)) for words, option, of in self._data_departures()
-        ]
-        cards = [Reading(f"the card {x.name}", f"--protocol {x.name}", result(x)) for x in others]
-        readings = [Reading(f"the card {base.name}", "", call()), *changed, *of_task, *cards]
+        task = make.get(self.task, self._identification)(base)
+        readings = [Reading(f"the card {base.name}", "", task.call())]
+        readings += self._data_departures(task.call)
+        readings += task.readings
+        for card in others:
+            option = f"--protocol {card.name}"
+            readings.append(Reading(f"the card {card.name}", option, task.of_card(card)))
         return readings, self._lacking()
 
     # -- cards
@@ -157,10 +163,12 @@ class Readings:
         """Return the card of the base, and the other cards to try."""
         if self.cards is not None:
             wrong = [card.name for card in self.cards if self.task not in card.tasks]
-            if wrong or not self.cards:
+            if not self.cards:
+                wrong = ["none is given"]
+            if wrong:
                 raise CardError(
-                    f"{Argument('cards')}: {', '.join(wrong) or 'none is given'}; expected cards "
-                    f"with a section [{self.task}]"
+                    f"{Argument('cards')}: {', '.join(wrong)}; expected cards with a section "
+                    f"[{self.task}]"
                 )
             for card in self.cards:
                 if why := self._unsuited(card):
@@ -170,8 +178,12 @@ class Readings:
             base = load("market1501" if has_cameras(self.scores) else "vehicleid")
         else:
             base = for_layout(self.scores.layout)
-        every = (load(name) for name in available() if name != base.name)
-        return base, [x for x in every if self.task in x.tasks and not self._unsuited(x)]
+        others = []
+        for name in available():
+            card = load(name)
+            if name != base.name and self.task in card.tasks and not self._unsuited(card):
+                others.append(card)
+        return base, others
 
     def _unsuited(self, card: Protocol) -> str:
         """Return why the scores do not support a card; empty where they do."""
@@ -179,7 +191,7 @@ class Readings:
             return "it divides the data into parts, and each part has other numbers"
         if card.layout != self.scores.layout and self.task != "reid":
             return f"it is for {card.layout}, and the scores are {self.scores.layout}"
-        missing = [x for x in card.exclude if not self._both_have(x)]
+        missing = [column for column in card.exclude if not self._both_have(column)]
         by_camera = self.task == "reid" and convention_of(card).needs_cameras
         if by_camera and not has_cameras(self.scores):
             missing.append("camera")
@@ -194,13 +206,16 @@ class Readings:
         return column in scores.probe_meta and column in scores.gallery_meta
 
     def _lacking(self) -> list[str]:
+        """Return the readings that the data do not support, and why."""
         if are_pairs(self.scores):
             return ["pairs of one session, templates, subjects: a list of pairs has none of these"]
-        return [
-            f"pairs of one {x}: no metadata column {x!r} on both sides"
-            for x in SESSIONS
-            if not self._both_have(x)
-        ]
+        lacking = []
+        for column in SESSIONS:
+            if not self._both_have(column):
+                lacking.append(
+                    f"pairs of one {column}: no metadata column {column!r} on both sides"
+                )
+        return lacking
 
     # -- the data
 
@@ -220,48 +235,50 @@ class Readings:
             given["mask"] = "scores.mask"
         if scores.exclude:
             given["exclude"] = repr(scores.exclude)
-        listed = ", ".join(f"{k}={v}" for k, v in (given | changed).items())
+        listed = ", ".join(map("=".join, (given | changed).items()))
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
-    def _data_departures(self) -> Iterator[tuple[str, str, str]]:
-        """Yield departures in the data, each in words, as an option and as an expression."""
+    def _data_departures(self, call: Callable[..., str]) -> Iterator[Reading]:
+        """Yield departures in the data."""
         scores = self.scores
         if scores.kind != "order":
-            turned = "similarity"
+            turned, plural = "similarity", "similarities"
             if larger_is_closer(scores.kind):
-                turned = "distance"
+                turned, plural = "distance", "distances"
             made = f"scores.with_values(scores.values, {turned!r})"
             if are_pairs(scores):
                 made = f"be.Scores.from_pairs(scores.values, scores.genuine, kind={turned!r})"
-            plural = {"distance": "distances", "similarity": "similarities"}[turned]
-            yield f"scores taken as {plural}", f'kind="{turned}"', made
+            yield Reading(f"scores taken as {plural}", f'kind="{turned}"', call(made))
         if are_pairs(scores):
             return
         for column in SESSIONS:
             if self.task == "reid" or not self._both_have(column):
                 continue
-            kept = column in scores.exclude
-            names = [x for x in scores.exclude if x != column] + [column] * (not kept)
-            words = f"pairs of one subject and one {column} {'kept' if kept else 'removed'}"
-            option = "exclude=None"
-            if not kept:
-                option = f'exclude="{column}"'
-            yield words, option, f"scores.excluding({', '.join(map(repr, names))})"
+            done, option = "kept", "exclude=None"
+            names = list(filter(column.__ne__, scores.exclude))
+            if column not in scores.exclude:
+                done, option = "removed", f'exclude="{column}"'
+                names.append(column)
+            words = f"pairs of one subject and one {column} {done}"
+            made = f"scores.excluding({', '.join(map(repr, names))})"
+            yield Reading(words, option, call(made))
         if scores.layout == "all-against-all" and knows_people(scores):
             made = self._made(gallery_labels="scores.probe_labels")
-            yield "templates compared with themselves", "gallery_labels=", made
+            yield Reading("templates compared with themselves", "gallery_labels=", call(made))
         if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
-            other = {"reject": "exclude", "exclude": "reject"}[scores.nan]
-            said = "failed comparisons " + {"exclude": "left out", "reject": "rejected"}[other]
-            yield said, f'nan="{other}"', self._made(nan=repr(other))
+            other, done = "exclude", "left out"
+            if scores.nan == "exclude":
+                other, done = "reject", "rejected"
+            made = self._made(nan=repr(other))
+            yield Reading(f"failed comparisons {done}", f'nan="{other}"', call(made))
 
     # -- verification
 
-    def _verification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
-        """Return how a verification is called, its readings, and how a card's result is had."""
+    def _verification(self, base: Protocol) -> _OfTask:
+        """Return the readings of verification."""
         scores, task = self.scores, base.verification
         assert task is not None
-        targets = f"far_targets={list(FAR_TARGETS) if self.at is None else [self.at]}"
+        targets = f"far_targets={self._far_targets}"
         first, pairs = task.templates[0], are_pairs(scores)
         made = ""
         if not pairs:
@@ -295,7 +312,12 @@ class Readings:
                 readings.append(Reading(words, "unordered pairs", call(of)))
         if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
             readings += self._rules_of_points(call)
-        return call, readings, result
+        return _OfTask(call, result, readings)
+
+    @property
+    def _far_targets(self) -> list[float]:
+        """The FAR that is asked for, or some."""
+        return list(FAR_TARGETS) if self.at is None else [self.at]
 
     def _rules_of_points(self, call: Callable[..., str]) -> Iterator[Reading]:
         """Yield other rules of EER, and of FRR at a FAR, from the points at all scores."""
@@ -343,7 +365,7 @@ class Readings:
                 yield Reading(words, option, f"(lambda p: {value})({of})", "eer")
         if self.measure and self.at is None:
             return
-        for x in FAR_TARGETS if self.at is None else [self.at]:
+        for x in self._far_targets:
             for words, option, value in (
                 (
                     f"FRR at the point whose FAR is nearest to {x:g}",
@@ -362,8 +384,8 @@ class Readings:
 
     # -- identification and re-identification
 
-    def _identification(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
-        """Return the same for identification."""
+    def _identification(self, base: Protocol) -> _OfTask:
+        """Return the readings of open-set or closed-set identification."""
         card: Any = base.tasks[self.task]
         given = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
         targets = ""
@@ -377,7 +399,10 @@ class Readings:
             written = ", ".join(f"{k}={v!r}" for k, v in (given | changed).items())
             return f"be.{self.task}({of}, {written}{targets})"
 
-        unit = {"template": "subject", "subject": "template"}[card.rank_unit]
+        def of_card(card: Protocol) -> str:
+            return f'be.evaluate(scores, "{card.name}"{targets})["{self.task}"]'
+
+        unit = "template" if card.rank_unit == "subject" else "subject"
         readings = []
         for ties in fields_of(type(card))["ties"].words():
             if ties != card.ties:
@@ -393,12 +418,12 @@ class Readings:
         if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
             words = "one template of each subject enrolled"
             readings.append(Reading(words, 'gallery="single"', call(gallery="single")))
-        return call, readings, lambda x: f'be.evaluate(scores, "{x.name}"{targets})["{self.task}"]'
+        return _OfTask(call, of_card, readings)
 
-    def _reid(self, base: Protocol) -> tuple[Callable[..., str], list[Reading], Any]:
-        """Return the same for re-identification."""
+    def _reid(self, base: Protocol) -> _OfTask:
+        """Return the readings of re-identification."""
         rules = convention_of(base)
-        ranks = max(RANKS) if self.at is None else int(self.at)
+        ranks = int(self.at or max(RANKS))
 
         def call(of: str = "scores", card: str = base.name, **changed: Any) -> str:
             written = "".join(f", {k}={v!r}" for k, v in {"max_rank": ranks, **changed}.items())
@@ -417,9 +442,8 @@ class Readings:
                     words = f"{part}: {getattr(choice, 'doc', choice)}"
                     readings.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
         if self.measure in ("", "rank_k_mean_ap"):
-            readings += [
-                Reading(f"lists cut at rank {k}", f"rank_k={k}", call(rank_k=k))
-                for k in (10, 100)
-                if k != rules.rank_k
-            ]
-        return call, readings, lambda x: call(card=x.name)
+            for k in (10, 100):
+                if k != rules.rank_k:
+                    cut = call(rank_k=k)
+                    readings.append(Reading(f"lists cut at rank {k}", f"rank_k={k}", cut))
+        return _OfTask(call, lambda card: call(card=card.name), readings)

@@ -89,13 +89,16 @@ def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
 
 def _bound_warnings(variables: Variables, depth: int) -> list[str]:
     """Return a warning of the variables that lists of a depth only bound, in whole or in part."""
-    bounded = [name.removesuffix("_at_least") for name in variables if name.endswith("_at_least")]
+    bounded = []
+    for bound in variables:
+        name = bound.removesuffix("_at_least")
+        if name != bound:
+            bounded.append(f"{name} (in part)" if name in variables else name)
     if not bounded:
         return []
-    shown = ", ".join(f"{name} (in part)" if name in variables else name for name in bounded)
     return [
-        f"lists of {counted(depth, 'entries')} do not determine {shown}: the values lie between "
-        "..._at_least and ..._at_most"
+        f"lists of {counted(depth, 'entries')} do not determine {', '.join(bounded)}: the values "
+        "lie between ..._at_least and ..._at_most"
     ]
 
 
@@ -173,18 +176,23 @@ def _require_open_set(task: OpenSet) -> None:
     require_choice("rank_unit", task.rank_unit, RankUnit)
     require_choice("ties", task.ties, Ties)
     parse_fusion(task.fusion)
-    if task.ties == "expected" or (task.rank_unit == "subject" and task.fusion != "min"):
-        name, word = ("ties", "expected") if task.ties == "expected" else ("fusion", task.fusion)
-        raise ProtocolError(
-            f"top-K lists do not determine identification with {name} = {word!r}; give a matrix "
-            f"of scores, or {'pessimistic ties' if name == 'ties' else 'the nearest (min)'}"
-        )
+    if task.ties == "expected":
+        given, instead = "ties = 'expected'", "pessimistic ties"
+    elif task.rank_unit == "subject" and task.fusion != "min":
+        given, instead = f"fusion = {task.fusion!r}", "the nearest (min)"
+    else:
+        return
+    raise ProtocolError(
+        f"top-K lists do not determine identification with {given}; give a matrix of scores, or "
+        f"{instead}"
+    )
 
 
 class _ListedSearches:
     """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
 
     def __init__(self, scores: TopKScores, task: OpenSet):
+        """Find them, with as many unlisted entries behind each list as the gallery has more."""
         query, gallery = codes_of(scores).probe, codes_of(scores).gallery
         distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
@@ -301,8 +309,10 @@ class _ListedSearches:
         targets = self.nearest[self.mated].within(grid)
         own = mate.within(grid)
         strangers = self.nearest[~self.enrolled].within(grid)
-        sides = [
-            OpenSetCounts(
+
+        def side(i: int) -> tuple[Variables, np.ndarray]:
+            """Return the curves of the least counts, or of the most."""
+            return OpenSetCounts(
                 attempts=self.attempts(),
                 thresholds=grid,
                 detected=detected[i],
@@ -312,10 +322,9 @@ class _ListedSearches:
                 own_within=own[i],
                 non_targets_within=strangers[i],
             ).curves(self.kind)
-            for i in (0, 1)
-        ]
-        (least, shown), (most, _) = sides
-        return {k: (dims, low, most[k][1]) for k, (dims, low) in least.items()}, shown
+
+        (least, shown), (most, _) = side(0), side(1)
+        return {name: (dims, low, most[name][1]) for name, (dims, low) in least.items()}, shown
 
     @staticmethod
     def _possible(first: np.ndarray, rank: _Between, shape: tuple[int, int]) -> np.ndarray:
@@ -344,14 +353,16 @@ class _ListedSearches:
         if np.isnan(error.eer) or self._crossing(latest) < free[0]:
             exact |= error.variables(self.kind)
         else:
-            ends = self._error_bounds(mate, rank, low, high)
-            exact |= {f"eer_at_{x}": ((), y) for x, y in zip(("least", "most"), ends, strict=True)}
+            least, most = self._error_bounds(mate, rank, low, high)
+            exact |= {"eer_at_least": ((), least), "eer_at_most": ((), most)}
         shape = len(targets), count
         dirs, known = np.full((2, *shape), np.nan), np.zeros(shape, dtype=bool)
         for i, target in enumerate(targets if len(low) and len(mate.low) else ()):
             allowed = allowed_errors(float(target), len(low))
             every = allowed == len(low)
-            least, most = (np.inf, np.inf) if every else (low[allowed], high[allowed])
+            least = most = np.inf
+            if not every:
+                least, most = low[allowed], high[allowed]
             sure = rank.high[(mate.high < least) | every]
             maybe = rank.low[(mate.low < most) | every]
             for side, ranks in enumerate((sure, maybe)):
@@ -379,13 +390,13 @@ class _ListedSearches:
         """Return bounds of the EER, from the thresholds surely before and after the crossing."""
         sure, maybe = mate.high[rank.high <= 1], mate.low[rank.low <= 1]
         at = np.unique(np.concatenate([sure, maybe, low, high]))
-        far = [np.searchsorted(x, at, side="right") / len(low) for x in (high, low)]
-        frr = [
-            1 - np.searchsorted(np.sort(x), at, side="right") / len(mate.low) for x in (maybe, sure)
-        ]
-        before, after = far[1] < frr[0], far[0] >= frr[1]
-        least = max(far[0][before].max(initial=0.0), frr[0][after].max(initial=0.0))
-        most = min(frr[1][before].min(initial=1.0), far[1][after].min(initial=1.0))
+        least_far = np.searchsorted(high, at, side="right") / len(low)
+        most_far = np.searchsorted(low, at, side="right") / len(low)
+        least_frr = 1 - np.searchsorted(np.sort(maybe), at, side="right") / len(mate.low)
+        most_frr = 1 - np.searchsorted(np.sort(sure), at, side="right") / len(mate.low)
+        before, after = most_far < least_frr, least_far >= most_frr
+        least = max(least_far[before].max(initial=0.0), least_frr[after].max(initial=0.0))
+        most = min(most_frr[before].min(initial=1.0), most_far[after].min(initial=1.0))
         return least, most
 
 
@@ -431,26 +442,23 @@ def gom_of_lists(
     measures = lists.measures(options)
     over = ("threshold",)
     given: dict[str, Bounded] = {}
-    means = [
-        {name: mean(side) for name, mean in measures.items()} for side in (lists.least, lists.most)
-    ]
-    single = set(GOM_MEANS)
-    for name in measures:
-        dims = () if name in single else over
-        given[name] = dims, means[0][name], means[1][name]
-    summaries = [summary(thresholds, each) for each in means]
-    areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1")
-    given |= {name: ((), summaries[0][name], summaries[1][name]) for name in areas}
+    least, most = {}, {}
+    for name, measure in measures.items():
+        least[name], most[name] = measure.least.mean, measure.most.mean
+        given[name] = () if name in GOM_MEANS else over, least[name], most[name]
+    low, high = summary(thresholds, least), summary(thresholds, most)
+    for name in ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"):
+        given[name] = (), low[name], high[name]
     given["micro_f1"] = over, *lists.micro_f1()
-    given["tau_nz"] = (), summaries[1]["tau_nz"], summaries[0]["tau_nz"]
+    given["tau_nz"] = (), high["tau_nz"], low["tau_nz"]
     given |= lists.identified(options.max_rank)
     if options.per_query:
         for name in ("rp", "vp", "rep", "fr"):
-            each = measures[f"m{name}"].each
-            given[name] = ("probe", "threshold"), each(lists.least), each(lists.most)
+            measure = measures[f"m{name}"]
+            given[name] = ("probe", "threshold"), measure.least.each, measure.most.each
     variables = bounded_variables(given)
     for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
-        if (place := _first_largest(means[0][of], means[1][of])) is not None:
+        if (place := _first_largest(least[of], most[of])) is not None:
             variables[name] = thresholds[place]
     known, absent = lists.positives > 0, ~lists.enrolled
     variables |= {
@@ -547,21 +555,13 @@ class _Measure:
     """A mean over queries of values that lie between two."""
 
     def __init__(self, counted: np.ndarray, low: np.ndarray, high: np.ndarray):
-        self.sides = [QueryMean(counted, np.flatnonzero(counted), x[counted]) for x in (low, high)]
-
-    def __call__(self, side: int) -> np.ndarray:
-        """Return the mean on a side."""
-        return self.sides[side].mean
-
-    def each(self, side: int) -> np.ndarray:
-        """Return the value of each query on a side."""
-        return self.sides[side].each
+        query = np.flatnonzero(counted)
+        self.least = QueryMean(counted, query, low[counted])
+        self.most = QueryMean(counted, query, high[counted])
 
 
 class _RetrievedLists:
     """Retrieved entries of each query within each threshold, as far as its list determines them."""
-
-    least, most = 0, 1
 
     def __init__(
         self,
@@ -570,14 +570,12 @@ class _RetrievedLists:
         thresholds: np.ndarray,
         ends: tuple[float, float] | None,
     ):
+        """Count the entries on the lists within each threshold; `ends` become 0 and 1."""
         distance, last = scores._listed_distances("GOM")
         if ends is not None:
             self._require_within(scores.indices >= 0, distance, ends)
         low, high = ends or (0.0, 1.0)
-        if rules.junk == "remove":
-            junk = junk_codes(scores, rules.junk_ids)
-        else:
-            junk = []
+        junk = junk_codes(scores, rules.junk_ids) if rules.junk == "remove" else []
         lists = listed_matches(scores, rules.removed, junk)
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
@@ -628,15 +626,14 @@ class _RetrievedLists:
         least = _table(place, first, shape)
         most = _table(np.append(place, behind), np.append(first, nearest), shape)
         least, most = least.cumsum(axis=1), most.cumsum(axis=1)
-        curves = [
-            MatchCurve(known, np.append(listed, lost), np.append(first, rank), np.ones(total))
-            for rank in (nearest + self.others[lost], nearest)
-        ]
-        low = rate(curves[0].counts(max_rank), total)
-        high = rate(curves[1].counts(max_rank), total)
+
+        def cmc(lost_rank: np.ndarray) -> np.ndarray:
+            query, rank = np.append(listed, lost), np.append(first, lost_rank)
+            return rate(MatchCurve(known, query, rank, np.ones(total)).counts(max_rank), total)
+
         return {
             "dir": (("threshold", "rank"), rate(least, total), rate(most, total)),
-            "cmc": (("rank",), low, high),
+            "cmc": (("rank",), cmc(nearest + self.others[lost]), cmc(nearest)),
         }
 
     @property
@@ -678,42 +675,36 @@ class _RetrievedLists:
             best_rp = np.minimum(best_rp, 1.0)
             worst_rp = far.smallest_mean(self.hits, all_sums)
             most_sums = np.where(u > 0, (sums + near.total[:, None]) * slack[:, None], sums)
-            sides = [
-                {
-                    "rp": np.where(self.open & (u > 0), end_rp[:, None], rp),
-                    "vp": matched / (listed + wrong - hits + positives),
-                    "rep": np.where(
-                        self.open & (matched > 0),
-                        np.sqrt(
-                            np.minimum(end_sums / matched, 1.0)
-                            * (matched / (listed + wrong - hits + positives))
-                        ),
-                        rep,
-                    ),
+
+            def side(
+                matched: np.ndarray, wrong: np.ndarray, end_rp: np.ndarray, end_sums: np.ndarray
+            ) -> dict[str, np.ndarray]:
+                """Return the values with these numbers of matches and others within thresholds."""
+                taken, new_vp = matched + wrong, matched / (wrong + positives)
+                new_rep = np.sqrt(np.minimum(end_sums / matched, 1.0) * new_vp)
+                return {
+                    "mrp": np.where(self.open & (u > 0), end_rp[:, None], rp),
+                    "mvp": new_vp,
+                    "mrep": np.where(self.open & (matched > 0), new_rep, rep),
                     "precision": np.where(taken > 0, matched / taken, 0.0),
                     "recall": matched / positives,
                     "f1": 2 * matched / (taken + positives),
                 }
-                for matched, wrong, taken, end_rp, end_sums in (
-                    (hits, v, listed + v, worst_rp, sums),
-                    (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
-                )
-            ]
-            ap = [x.added_to(all_sums) / self.positives for x in (far, near)]
+
+            low = side(hits, listed - hits + v, worst_rp, sums)
+            high = side(hits + u, listed - hits, best_rp, most_sums)
+            ap = far.added_to(all_sums) / self.positives, near.added_to(all_sums) / self.positives
         absent, budget = ~self.enrolled, options.budget
         something, more = listed > 0, listed + u + v > 0
-        names = {"rp": "mrp", "vp": "mvp", "rep": "mrep"}
-        matched: dict[str, _Measure] = {
-            names.get(name, name): _Measure(some, *(side[name] for side in sides))
-            for name in sides[0]
-        }
-        return matched | {
-            "mfr": _Measure(
-                absent, np.minimum(listed / budget, 1.0), np.minimum((listed + u + v) / budget, 1.0)
-            ),
+        least_fr, most_fr = np.minimum(listed / budget, 1.0), (listed + u + v) / budget
+        measures = {name: _Measure(some, low[name], high[name]) for name in low}
+        measures |= {
+            "mfr": _Measure(absent, least_fr, np.minimum(most_fr, 1.0)),
             "far": _Measure(absent, something, more),
             "ttr": _Measure(some, something, more),
             "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
             "ftr": _Measure(absent, something, more),
-            **{name: _Measure(some, *np.sort(self.sums.get(name, ap), 0)) for name in GOM_MEANS},
         }
+        for name in GOM_MEANS:
+            measures[name] = _Measure(some, *np.sort(self.sums.get(name, ap), 0))
+        return measures

@@ -15,18 +15,18 @@ from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
-    sides = {
-        side: read_side(getattr(options, f"{side}_labels"), options, options.side_meta(side))
-        for side in ("probe", "gallery")
-    }
+    """Read lists, and the labels and metadata of both sides, which are files of their own."""
+    assert options.probe_labels is not None and options.gallery_labels is not None
+    probes = read_side(options.probe_labels, options, options.side_meta("probe"))
+    gallery = read_side(options.gallery_labels, options, options.side_meta("gallery"))
     lists = _parse(path)
-    sides["probe"].expect(len(lists), "lists, one per query")
+    probes.expect(len(lists), "lists, one per query")
     return TopKScores(
-        options.from_zero(lists, len(sides["gallery"].label), f"{path}", guess=True),
-        sides["probe"].label,
-        sides["gallery"].label,
-        probe_meta=sides["probe"].meta,
-        gallery_meta=sides["gallery"].meta,
+        options.from_zero(lists, len(gallery.label), f"{path}", guess=True),
+        probes.label,
+        gallery.label,
+        probe_meta=probes.meta,
+        gallery_meta=gallery.meta,
         name=path.stem,
     )
 
@@ -53,9 +53,9 @@ def _parse(path: Path) -> np.ndarray:
             ) from None
         if not words:
             raise DataError(f"{path}: line {number}: is blank; expected the list of a query")
-        wrong = next((entry for entry in rows[-1] if not 0 <= entry < 2**62), None)
-        if wrong is not None:
-            raise DataError(f"{path}: line {number}: holds {wrong}; expected entries from 0")
+        for entry in rows[-1]:
+            if not 0 <= entry < 2**62:
+                raise DataError(f"{path}: line {number}: holds {entry}; expected entries from 0")
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
     longest = max(map(len, rows))

@@ -22,7 +22,16 @@ from bioeval.base import (
     require_flag,
     require_integer,
 )
-from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
+from bioeval.results import (
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    Variables,
+    about_attrs,
+    along,
+    build,
+    rate,
+)
 from bioeval.scores import Codes, Provenance, TopKScores, codes_of
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.matches import (
@@ -186,10 +195,16 @@ def reid_of_lists(
                 f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
                 f"lists do not determine it; give {word!r}, or a matrix of scores"
             )
-    names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
-    given = {name: getattr(rules, name) for name in names}
-    per_query = require_flag("per_query", per_query)
-    options = TopKOptions(**given, max_rank=max_rank, per_query=per_query)
+    options = TopKOptions(
+        removed=rules.removed,
+        junk=rules.junk,
+        junk_ids=rules.junk_ids,
+        unmatched=rules.unmatched,
+        rank_k=rules.rank_k,
+        rank_k_over=rules.rank_k_over,
+        max_rank=max_rank,
+        per_query=require_flag("per_query", per_query),
+    )
     result, measures = _lists_dataset(scores, options)
     if rules.unmatched == "skip" and not int(result["queries"]):
         raise ProtocolError(
@@ -231,11 +246,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
     ap_reach = lists.reach(valid & (lists.listed < lists.positives))
     cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
-    total = np.where(valid, lists.positives, 1)
+    over = total = np.where(valid, lists.positives, 1)
     if options.rank_k_over == "smaller":
         over = np.minimum(total, cut)
-    else:
-        over = total
     at_k = lists.precisions(cut) / over
     matches = lists.matches()
     curves = ranked_curves(matches, counted, "stable", last, total)
@@ -243,15 +256,17 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
     complete = bool((lists.listed >= lists.positives).all())
     whole = lists.precisions(None) / total
-    sums = lists.match_sums()
-    each_query = {name: np.where(far == near, near, np.nan) for name, (far, near) in sums.items()}
     values = {"rank_k_mean_ap": at_k}
     if complete:
         levels = interpolated_precision(matches, "stable")
         values |= {"mean_ap": whole, "interpolated_precision": levels}
-    values |= {name: each for name, each in each_query.items() if not np.isnan(each[query]).any()}
-    entries = scores.gallery_size
-    means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
+    each_query = {}
+    for name, (far, near) in lists.match_sums().items():
+        each_query[name] = each = np.where(far == near, near, np.nan)
+        if not np.isnan(each[query]).any():
+            values[name] = each
+    size = scores.gallery_size
+    means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid).sum())
     notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
@@ -265,27 +280,28 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
     if unknown.any():
         notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
-    variables = {
+    over_ranks = {}
+    for name, curve in curves.items():
+        over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
+    variables: Variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
         "rank_k": cut,
-        **{k: means[k].mean if k in means else np.nan for k in ("mean_ap", *MATCH_SUMS)},
-        **{
-            name: (("rank",), np.where(unknown, np.nan, curve.means(last)))
-            for name, curve in curves.items()
-        },
-        "interpolated_precision": (
-            ("recall_level",),
-            means["interpolated_precision"].mean
-            if complete
-            else np.full(len(RECALL_LEVELS), np.nan),
-        ),
+        **dict.fromkeys(("mean_ap", *MATCH_SUMS), np.nan),
+        **along(("rank",), **over_ranks),
+        "interpolated_precision": (("recall_level",), np.full(len(RECALL_LEVELS), np.nan)),
         "queries": queries,
         "subjects": len(about.probe_subjects),
         "skipped": skipped,
         "beyond_lists": beyond,
     }
+    if complete:
+        levels = means["interpolated_precision"].mean
+        variables["interpolated_precision"] = (("recall_level",), levels)
+    for name in ("mean_ap", *MATCH_SUMS):
+        if name in means:
+            variables[name] = means[name].mean
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
     if options.per_query:
         ranks = np.where(lists.first > 0, lists.first, np.nan)
@@ -340,21 +356,22 @@ class ListedMatches:
         beyond = np.repeat(np.arange(len(unlisted)), unlisted)
         place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
         order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
-        ends = [
-            _by_ranks(np.append(self.ranks[self.hits], end[beyond] + place)[order], self.positives)
-            for end in (self.candidates - unlisted, self.depth)
-        ]
-        return {
-            name: (match_sum(ends[0], "stable", name), match_sum(ends[1], "stable", name))
-            for name in MATCH_SUMS
-        }
+
+        def behind(end: np.ndarray) -> MatchLists:
+            ranks = np.append(self.ranks[self.hits], end[beyond] + place)
+            return _by_ranks(ranks[order], self.positives)
+
+        far, near = behind(self.candidates - unlisted), behind(self.depth)
+        sums = {}
+        for name in MATCH_SUMS:
+            sums[name] = match_sum(far, "stable", name), match_sum(near, "stable", name)
+        return sums
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""
-        if cut is None:
-            hits = self.hits
-        else:
-            hits = self.hits & (self.ranks <= cut)
+        hits = self.hits
+        if cut is not None:
+            hits = hits & (self.ranks <= cut)
         precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
         return np.where(hits, precision, 0.0).sum(axis=1)
 
@@ -415,8 +432,9 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    codes = {codes_of(scores).code(label) for x in junk_ids for label in (x, str(x))}
-    return sorted(codes - {-1})
+    labels = list(junk_ids)
+    codes = map(codes_of(scores).code, [*labels, *map(str, labels)])
+    return sorted({*codes} - {-1})
 
 
 def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:

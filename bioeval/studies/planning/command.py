@@ -117,8 +117,11 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 
 
 def _by_name(text: str) -> dict[str, float]:
-    parts = [part.partition("=") for part in text.split(",")]
-    return {name.strip(): PROPORTION.read(value) for name, _, value in parts}
+    rates = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        rates[name.strip()] = PROPORTION.read(value)
+    return rates
 
 
 @click.command("workload", cls=Command)
@@ -212,20 +215,17 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
     from bioeval.scores import existing_file, guarded
 
-    if path.is_dir():
-        file = path / "results.nc"
-    else:
-        file = path
+    file = path / "results.nc" if path.is_dir() else path
     existing_file(file, "results of bioeval run")
     with guarded(file, expected="results of bioeval run"):
         tree = xr.load_datatree(file, engine="h5netcdf")
-    if task not in {node.path.strip("/") for node in tree.leaves}:
-        there = [node.path.strip("/") for node in tree.leaves]
-        named = [name for name in there if name in TASKS]
-        raise DataError(
-            f"{file}: has no {task}; "
-            + (f"--task is one of {', '.join(named)}" if named else f"it has {', '.join(there)}")
-        )
+    there = [node.path.strip("/") for node in tree.leaves]
+    if task not in there:
+        usable = [name for name in there if name in TASKS]
+        advice = f"it has {', '.join(there)}"
+        if usable:
+            advice = f"--task is one of {', '.join(usable)}"
+        raise DataError(f"{file}: has no {task}; {advice}")
     return tree[task].to_dataset()
 
 
@@ -246,18 +246,15 @@ def _evaluated(
         raise click.UsageError(
             "give --far X, --threshold T or --alarms-per-day K, the operating point in use"
         )
-    threshold, words = rule.values[0] if rule.values else 0.0, ""
-    if rule.name != "fixed":
-        if rule.name == "far":
-            targets = {"far_targets": rule.values}
-        else:
-            targets = {}
-        threshold = threshold_of(evaluate(scores, **targets), rule)
-        if targets:
-            words = f"the loosest with FAR <= {rule.values[0]:g}"
-        else:
-            words = rule.words
-        words = f", {words} on these data (optimistic)"
+    words = ""
+    if rule.name == "fixed":
+        threshold = rule.values[0]
+    elif rule.name == "far":
+        threshold = threshold_of(evaluate(scores, far_targets=rule.values), rule)
+        words = f", the loosest with FAR <= {rule.values[0]:g} on these data (optimistic)"
+    else:
+        threshold = threshold_of(evaluate(scores), rule)
+        words = f", {rule.words} on these data (optimistic)"
     return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
 
 

@@ -142,34 +142,35 @@ def plan_run(
         if templates is None:
             raise DataError(f"give scores, or the number of {Argument('templates')}")
         n = _whole("templates", templates, 4)
-        people = _whole("subjects", n / 5 if subjects is None else subjects, 2)
+        if subjects is None:
+            subjects = n / 5
+        people = _whole("subjects", subjects, 2)
         if people > n:
             raise DataError(f"{Argument('subjects')} is {people:,.0f}, more than templates")
-        if probes is None:
-            m = n
-        else:
-            m = _whole("probes", probes, 1)
+        m = n if probes is None else _whole("probes", probes, 1)
         features = 0
         if dim is not None:
             features = require_integer("dim", dim, low=1, high=1 << 16)
-        square, distances = probes is None, "float64" if features else dtype
-        held = None
+        square, distances, held = probes is None, dtype, None
+        if features:
+            distances = "float64"
     else:
         require_scores(scores)
         if are_pairs(scores) or not knows_people(scores):
             raise DataError("a run is planned for a matrix or embeddings with labels")
-        if any(x is not None for x in (templates, dim, subjects, probes)):
+        if not (templates is dim is subjects is probes is None):
             raise DataError("the numbers of templates are those of the scores; give either")
         m, n = map(float, scores.shape)
         people, square = float(len(np.unique(codes_of(scores).gallery))), scores._from_square
-        given: Any = scores._embedded_probes if scores._embedded else None
-        features = 0
-        if given is not None:
-            features = given.shape[1]
-        dtype = _float_format(scores if given is None else given)
-        distances = _float_format(scores)
-        named: Any = scores._base.metric if scores._streams else metric
-        metric, held = "l2" if callable(named) else named, not scores._streams
+        features, dtype, distances = 0, _float_format(scores), _float_format(scores)
+        if scores._embedded:
+            given: Any = scores._embedded_probes
+            features, dtype = given.shape[1], _float_format(given)
+        held = not scores._streams
+        if scores._streams:
+            metric = scores._base.metric
+            if callable(metric):
+                metric = "l2"
     genuine = m * (n / people - square)
     if genuine <= 0:
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
@@ -179,10 +180,10 @@ def plan_run(
     memory = MatrixMemory.of(int(m), int(n), int(genuine), wide)
     if held is None:
         held = memory.fits
-    how = _Measured(
-        (features, dtype, metric), each, None if square else m / n, distances, held, memory.tiled
-    )
-    rows, kept = (n if square else m + n), min(_KEPT * m * n, MOST_SCORES_KEPT)
+    share = None if square else m / n
+    rows = n if square else m + n
+    how = _Measured(features, dtype, metric, each, share, distances, held, memory.tiled)
+    kept = min(_KEPT * m * n, MOST_SCORES_KEPT)
     working = memory.templates + kept * wide
     if features:
         # As given, in the dtype of the distances, and as matrix products take them.
@@ -225,14 +226,16 @@ def _whole(name: str, value: Any, low: int) -> float:
 
 
 class _Measured(NamedTuple):
-    """What is measured: the features of an embedding, its dtype and metric, and the rest.
+    """What is measured: embeddings with a number of features, or without a matrix of scores.
 
     `share` is the number of probes over that of the gallery, None for all against all; `held`
     whether the matrix of distances is made whole, and `tiled` whether it is computed in tiles.
     """
 
-    embeddings: tuple[int, str, MetricName]
-    each: int
+    features: int
+    dtype: str
+    metric: MetricName
+    each: int  # templates of a subject
     share: float | None
     distances: Any  # the dtype of distances, or of the scores
     held: bool = False
@@ -241,38 +244,39 @@ class _Measured(NamedTuple):
 
 def _example(how: _Measured, templates: int) -> Callable[[], Scores]:
     """Return what makes scores like the planned ones, with a number of gallery templates."""
-    features, dtype, metric = how.embeddings
     rng = np.random.default_rng(0)
     labels, camera = np.arange(templates) // how.each, np.arange(templates) % 2
     m = templates
     if how.share is not None:
         m = min(templates, max(how.each, round(templates * how.share)))
-    people = rng.normal(size=(labels[-1] + 1, features or 32))
-    x = people[labels] + 0.7 * rng.normal(size=(len(labels), features or 32))
-    probes = people[labels[:m]] + 0.7 * rng.normal(size=(len(labels[:m]), features or 32))
-    if metric == "bhattacharyya":
+    features = how.features or 32
+    people = rng.normal(size=(labels[-1] + 1, features))
+    x = people[labels] + 0.7 * rng.normal(size=(templates, features))
+    probes = people[labels[:m]] + 0.7 * rng.normal(size=(m, features))
+    if how.metric == "bhattacharyya":
         x, probes = np.abs(x), np.abs(probes)
-    given: tuple[Any, ...] = (x.astype(dtype), labels)
-    meta: dict[str, Any] = {"probe_meta": {"camera": camera}}
+    sides: dict[str, Any] = {"probe": x.astype(how.dtype)}
+    about: dict[str, Any] = {"probe_labels": labels, "probe_meta": {"camera": camera}}
     if how.share is not None:
-        given = (probes.astype(dtype), labels[:m], *given)
-        meta = {"probe_meta": {"camera": 1 - camera[:m]}, "gallery_meta": {"camera": camera}}
+        sides = {"probe": probes.astype(how.dtype), "gallery": x.astype(how.dtype)}
+        about = {"probe_labels": labels[:m], "probe_meta": {"camera": 1 - camera[:m]}}
+        about |= {"gallery_labels": labels, "gallery_meta": {"camera": camera}}
 
     def embedded() -> Scores:
-        # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
-        options: dict[str, Any] = meta | {"metric": metric, "dtype": how.distances}
+        """Embeddings beyond a memory limit that their matrix just exceeds: blocks, as of many."""
+        options: dict[str, Any] = about | {"metric": how.metric, "dtype": how.distances}
         if not how.held:
             size = m * templates * np.dtype(how.distances).itemsize
             options["memory_limit"] = size - 1
-        made = Scores.from_embeddings(*given, **options)
+        made = Scores.from_embeddings(**sides, **options)
         if not (how.held or how.tiled):
             made._base.tile = 1
         return made
 
-    if features:
+    if how.features:
         return embedded
-    values = Scores.from_embeddings(*given, metric=metric).values.astype(dtype)
-    return lambda: Scores(values, *given[1::2], **meta)
+    values = Scores.from_embeddings(**sides, **about, metric=how.metric).values.astype(how.dtype)
+    return lambda: Scores(values, **about)
 
 
 def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: float) -> float:
@@ -299,13 +303,14 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each quantity."""
     ds = found[""]
     one = {str(k): float(v) for k, v in ds.data_vars.items()}
-    sizes = [("matrix", "matrix_bytes")]
+    sizes = [("matrix", in_words(one["matrix_bytes"]))]
     if ds.attrs["dim"]:
-        sizes = [("embeddings", "embedding_bytes"), ("their matrix", "matrix_bytes")]
+        embeddings = in_words(one["embedding_bytes"])
+        sizes = [("embeddings", embeddings), ("their matrix", in_words(one["matrix_bytes"]))]
     rows = [
         ("comparisons", f"{one['comparisons']:.4g}"),
         ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
-        *((what, in_words(one[name])) for what, name in sizes),
+        *sizes,
         ("memory of a worker", in_words(one["working_bytes"])),
         ("processor time", _hours_text(one["core_hours"])),
         (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),

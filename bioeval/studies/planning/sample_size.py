@@ -76,10 +76,7 @@ class PlanBasis:
 def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBasis:
     """Return the assumed figures that replace a pilot."""
     if frr is None or icc is None:
-        if frr is None:
-            missing = Argument("frr")
-        else:
-            missing = Argument("icc")
+        missing = Argument("frr" if frr is None else "icc")
         raise DataError(
             f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
             "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
@@ -108,14 +105,24 @@ def of_pilot(
     require_scores(pilot, "pilot")
     require_subjects(pilot, "a pilot")
     point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
-    tables, shared = _errors(pilot, point["threshold"])
+    tables, shared = _errors(pilot, point.threshold)
     components = components_of(tables, symmetric=shared)
     subjects, value, variance = len(tables), components.rate, None
-    warnings = [*point["warnings"], *_doubts(tables, components)]
+    warnings = [*point.warnings, *_doubts(tables, components)]
     if measure == "eer":
         z = float(scipy.special.ndtri(0.5 + confidence / 2))
-        value, variance = point["value"], subjects * (point["width"] / (2 * z)) ** 2
-    return PlanBasis(components, value, subjects, variance, point["threshold"], warnings)
+        value, variance = point.eer, subjects * (point.width / (2 * z)) ** 2
+    return PlanBasis(components, value, subjects, variance, point.threshold, warnings)
+
+
+@dataclass
+class _PilotPoint:
+    """The threshold of a pilot, and, where it is planned, its EER and the interval's width."""
+
+    threshold: float
+    warnings: Sequence[str] = ()
+    eer: float = math.nan
+    width: float = math.nan
 
 
 def _operating_point(
@@ -125,7 +132,7 @@ def _operating_point(
     threshold: Any,
     confidence: float,
     random_state: RandomState,
-) -> dict[str, Any]:
+) -> _PilotPoint:
     """Return the pilot's threshold; for an EER also its value and interval width."""
     if measure == "eer":
         ds = verification(
@@ -135,23 +142,20 @@ def _operating_point(
             confidence=confidence,
             random_state=random_state,
         )
-        chosen = float(ds["eer_threshold"])
+        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
+        point = _PilotPoint(float(ds["eer_threshold"]), eer=float(ds["eer"]), width=width)
     else:
         ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
-        chosen = float(ds["threshold_at_far"][0])
-    remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
-    if threshold is not None:
+        point = _PilotPoint(float(ds["threshold_at_far"][0]))
+    if threshold is None:
+        point.warnings = list(filter(None, str(ds.attrs["warnings"]).split("\n")))
+    else:
         rule = Rule.parse(threshold)
-        chosen = to_user(
-            chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min"), pilot.kind
-        )
-        require_number("threshold", chosen)
-    if math.isnan(chosen):
+        chosen = chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min")
+        point.threshold = to_user(chosen, pilot.kind)
+        require_number("threshold", point.threshold)
+    if math.isnan(point.threshold):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
-    point = {"threshold": chosen, "warnings": remarks if threshold is None else []}
-    if measure == "eer":
-        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
-        point |= {"value": float(ds["eer"]), "width": width}
     return point
 
 
@@ -169,22 +173,21 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
             block.values, block.mate_start, block.mate_stop, block.self_position
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
-        ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        attempts.append(np.stack([codes_of(pilot).probe[row], *ids, value > limit]))
+        who, ids = codes_of(pilot).probe[row], pilot.probe_ids[row]
+        attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []
     for who in np.unique(subject):
         mine = subject == who
-        sides = [left[mine], right[mine]]
         if shared:
-            both = np.unique(np.concatenate(sides))
-            places, shape = [np.searchsorted(both, x) for x in sides], (len(both), len(both))
+            rows = columns = np.unique(np.concatenate([left[mine], right[mine]]))
         else:
-            indexed = [np.unique(x, return_inverse=True) for x in sides]
-            places, shape = [x[1] for x in indexed], tuple(len(x[0]) for x in indexed)  # type: ignore[assignment]
+            rows, columns = np.unique(left[mine]), np.unique(right[mine])
+        places = np.searchsorted(rows, left[mine]), np.searchsorted(columns, right[mine])
+        shape = len(rows), len(columns)
         total, number = np.zeros(shape), np.zeros(shape)
-        np.add.at(total, tuple(places), wrong[mine])
-        np.add.at(number, tuple(places), 1)
+        np.add.at(total, places, wrong[mine])
+        np.add.at(number, places, 1)
         if shared:
             total, number = total + total.T, number + number.T
         tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
@@ -198,11 +201,9 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
 
 def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     """Return warnings about a pilot; raise where nothing can be planned from it."""
-    wrong = sum(bool(np.nansum(table)) for table in tables)
+    wrong = int(np.count_nonzero(list(map(np.nansum, tables))))
     if not wrong or components.rate >= 1 or not components.total:
-        which = "nothing but genuine errors"
-        if not wrong:
-            which = "no genuine error"
+        which = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
             f"the pilot has {which} at the threshold, so their variation is unknown; give another "
             f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
@@ -216,6 +217,12 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     return []
 
 
+_PEOPLE = (
+    "people who make as many pairs, all compared with each other, rule of {rule}; templates do not "
+    "count"
+)
+_GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
+
 SAMPLE_SIZE = {
     "subjects": Name("subjects for the width of the interval", "subjects"),
     "sessions": Name("sessions of each subject, at least two", "sessions"),
@@ -227,22 +234,12 @@ SAMPLE_SIZE = {
     "template_icc": Name("the same of two that share a template, less icc"),
     "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
     "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
-    **{
-        f"subjects_rule_of_{rule}": Name(
-            f"people who make as many pairs, all compared with each other, rule of {rule}; "
-            "templates do not count",
-            "subjects",
-        )
-        for rule in ("3", "30")
-    },
+    "subjects_rule_of_3": Name(_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
     "people_needed": ASSURED["people_needed"],
     "people_estimated": ASSURED["people_estimated"],
-    **{
-        f"subjects_rule_of_{rule}_frr": Name(
-            f"people with genuine attempts that the FRR needs, rule of {rule}", "subjects"
-        )
-        for rule in ("3", "30")
-    },
+    "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
     "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
 }
 
@@ -360,10 +357,9 @@ def sample_size(
     }
     if pilot is None:
         if measure == "eer" or threshold is not None:
+            what = Argument("threshold")
             if measure == "eer":
                 what = Argument("measure", "eer")
-            else:
-                what = Argument("threshold")
             raise DataError(f"{what} needs a pilot; without one, state frr and icc")
         basis = stated(frr, icc, template_icc)
     else:
@@ -462,12 +458,15 @@ def _trials(rate: float, confidence: float) -> dict[int, int]:
 
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
+    """Return the numbers of templates to plan for, checked."""
+    if templates is None:
+        return list(TEMPLATES)
     try:
-        given = np.atleast_1d(np.asarray(TEMPLATES if templates is None else templates)).tolist()
+        given = np.atleast_1d(np.asarray(templates)).tolist()
     except ValueError:  # of unequal lengths
         given = [templates]
     sizes = [require_integer("templates", x, low=2) for x in given]
-    if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+    if not sizes or sizes != sorted(set(sizes)):
         raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
     return sizes
 
@@ -482,11 +481,13 @@ def blocks(found: Found) -> Iterator[Block]:
         f"{100 * attrs['frr_width']:g} pp (percentage points) wide"
     )
     yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
-    pilot = one.get("pilot_subjects")
+    of_pilot = ""
+    if "pilot_subjects" in one:
+        of_pilot = f" (pilot of {one['pilot_subjects']:,.0f} subjects)"
     yield Sentence(
         f"{measure} {100 * one['value']:.4g} %, correlation of a subject's errors "
         f"{one['icc']:.3g}, and {one['icc'] + one['template_icc']:.3g} with a shared template"
-        + ("" if pilot is None else f" (pilot of {pilot:,.0f} subjects)")
+        f"{of_pilot}"
     )
     yield Sentence()
     names = ["templates", "subjects", "sessions", "all_templates"]
@@ -494,7 +495,7 @@ def blocks(found: Found) -> Iterator[Block]:
     for i, effect in enumerate(ds["design_effect"].values.tolist()):
         counts = [f"{ds[name].values[i].item():,}" for name in names]
         rows.append([*counts, f"{effect:.2f}"])
-    heads = [*(name.replace("_", " ") for name in names), "design effect"]
+    heads = ["templates", "subjects", "sessions", "all templates", "design effect"]
     yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
     yield Sentence()
     yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
@@ -509,11 +510,11 @@ def blocks(found: Found) -> Iterator[Block]:
     rows.append([f"to promise it {sure}, guaranteed", f"{one['people_needed']:,.0f}", ""])
     yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
     if "subjects_rule_of_3_frr" in one:
-        frr = [f"{one[f'subjects_rule_of_{rule}_frr']:,.0f}" for rule in ("3", "30")]
+        shown, measured = one["subjects_rule_of_3_frr"], one["subjects_rule_of_30_frr"]
         yield Sentence()
         yield Sentence(
-            f"FRR {100 * one['value']:.4g} % needs {frr[0]} people to be shown without a false "
-            f"reject (rule of 3), {frr[1]} to be measured (rule of 30)."
+            f"FRR {100 * one['value']:.4g} % needs {shown:,.0f} people to be shown without a false "
+            f"reject (rule of 3), {measured:,.0f} to be measured (rule of 30)."
         )
     yield Sentence()
     yield Sentence(
@@ -582,9 +583,7 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     for table in errors:
         there = ~np.isnan(table)
         y = np.where(there, table, 0.0)
-        weight = 1.0
-        if symmetric:
-            weight = 0.5
+        weight = 0.5 if symmetric else 1.0
         sums.append(weight * y.sum())
         squares.append(weight * (y**2).sum())
         counts.append(weight * there.sum())
@@ -597,19 +596,14 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     # The product of errors of two different subjects.
     across = total.sum() ** 2 - (total**2).sum()
     pairs = number.sum() ** 2 - (number**2).sum()
-    if pairs:
-        squared = across / pairs
-    else:
-        squared = rate**2
+    squared = across / pairs if pairs else rate**2
     whole = max(0.0, second.sum() / number.sum() - squared)
+    joint = math.nan
     if shared[1]:
         joint = shared[0] / shared[1] - squared
-    else:
-        joint = math.nan
+    own = joint
     if apart[1]:
         own = apart[0] / apart[1] - squared
-    else:
-        own = joint
     between = 0.0
     if own == own:
         between = min(max(0.0, own), whole)
@@ -621,8 +615,11 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
 
 def _sharing(table: np.ndarray, symmetric: bool) -> float:
     """Return the sum of the products of two different entries that share a template."""
-    axes = (0,) if symmetric else (0, 1)
-    return sum((table.sum(axis=axis) ** 2).sum() - (table**2).sum() for axis in axes)
+    alone = (table**2).sum()
+    products = (table.sum(axis=0) ** 2).sum() - alone
+    if symmetric:
+        return float(products)
+    return float(products + ((table.sum(axis=1) ** 2).sum() - alone))
 
 
 def kurtosis(rate: float, variance: float) -> float:
@@ -680,7 +677,10 @@ def subjects_for_width(
             return MOST
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if narrow(middle) else (middle, high)
+        if narrow(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 

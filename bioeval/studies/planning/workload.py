@@ -69,15 +69,13 @@ WORKLOAD = {
         "events",
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
-    **{
-        f"subjects_rule_of_{rule}": Name(
-            f"people that a test of the rate needs, rule of {rule}: of a FAR all compared with "
-            "each other, templates do not count",
-            "subjects",
-        )
-        for rule in ("3", "30")
-    },
 }
+for _rule in (RULE_OF_3, RULE_OF_30):
+    WORKLOAD[f"subjects_rule_of_{_rule}"] = Name(
+        f"people that a test of the rate needs, rule of {_rule}: of a FAR all compared with "
+        "each other, templates do not count",
+        "subjects",
+    )
 
 # Values of an uncertain rate, at quantiles of equal weight.
 NODES = 400
@@ -104,7 +102,10 @@ def _quantile(trials: int, rate: np.ndarray, level: float) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         reached = scipy.stats.binom.cdf(middle, trials, rate).mean() >= level - 1e-12
-        low, high = (low, middle) if reached else (middle, high)
+        if reached:
+            high = middle
+        else:
+            low = middle
     return high
 
 
@@ -122,19 +123,16 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
         return 1 - values_of_rate(0.0, 0.0, 1 - low, confidence)
     logit = scipy.special.logit
     z = scipy.special.ndtri(0.5 + confidence / 2)
-    down = (logit(rate) - logit(low)) / z
-    up = (logit(rate) - logit(high)) / z
-    spread = [abs(x) for x in (down, up)]
-    spread = [x if np.isfinite(x) else min(spread) for x in spread]  # a limit of 0 or 1
+    spread = np.abs([(logit(rate) - logit(low)) / z, (logit(rate) - logit(high)) / z])
+    down, up = np.where(np.isfinite(spread), spread, spread.min())  # a limit of 0 or 1
     normal = scipy.special.ndtri(level)
-    return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, *spread))
+    return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
 
 
 EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)
 
 _VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
-_ENDS = ("", "_low", "_high")
 _SPREAD = (
     "count_low..count_high: people independent of each other, the rate exact (binomial); "
     "predicted_low..predicted_high: the rate uncertain as well, by its confidence interval. The "
@@ -147,21 +145,36 @@ _INDEPENDENT = (
 
 
 @dataclass(frozen=True)
-class _Rates:
-    """The rates of false alarms and of rejections, each with its limits, NaN if unknown."""
+class _Rate:
+    """An error rate with its limits, NaN where it or they are unknown."""
 
-    names: tuple[str, str]
-    values: tuple[tuple[float, float, float], ...]
-    where: str  # the operating point
-    confidence: float | None  # of the limits, where they say it
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     size: int | None = None  # of the watch list that verification is done against
 
-    def in_use(self, event: int, rate: np.ndarray) -> np.ndarray:
-        """Return a rate, or values of it, at the size of the gallery in use."""
-        if self.size is None or event:
+    @property
+    def known(self) -> bool:
+        """Whether the rate and its limits are."""
+        return not math.isnan(self.value + self.low + self.high)
+
+    def in_use(self, rate: np.ndarray) -> np.ndarray:
+        """Return values of the rate at the size of the gallery in use."""
+        if self.size is None:
             return rate
         with np.errstate(divide="ignore"):
             return -np.expm1(self.size * np.log1p(-rate))
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """The rates of false alarms and of rejections at an operating point."""
+
+    names: tuple[str, str]
+    alarms: _Rate
+    rejections: _Rate
+    where: str = "as given"  # the operating point
+    confidence: float | None = None  # of the limits, where they say it
 
 
 @leaves_out_attacks
@@ -260,10 +273,8 @@ def workload(
     people = require_integer("people_per_day", people_per_day, low=1)
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
     if isinstance(days, int | np.integer):
-        given = [days]
-    else:
-        given = require_list("days", days)
-    periods = [require_integer("days", x, low=1) for x in given]
+        days = [days]
+    periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
     if confidence is not None:
@@ -299,7 +310,7 @@ def workload(
                 "includes its gallery (be.gallery_size shows how it grows)"
             )
         size = require_integer("gallery_size", gallery_size, low=1)
-        point = replace(point, names=_WATCH_LIST, size=size)
+        point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
     level = confidence or point.confidence or IntervalOptions.CONFIDENCE
     attrs: dict[str, Any] = {
         "task": "verification" if point.names == _VERIFICATION else "watch list",
@@ -324,39 +335,41 @@ def workload(
 def _variables(
     point: _Rates, people: int, share: float, periods: list[int], confidence: float
 ) -> Variables:
-    known = np.array(point.values)
-    rate, low, high = np.stack([point.in_use(i, known[i]) for i in range(len(EVENTS))]).T
-    exposed = people * np.array([share, 1 - share])
+    """Return the rates of both events in use, and the numbers of each in each period."""
+    shares = share, 1 - share
+    exposed = people * np.array(shares)
     counted = np.full((4, len(EVENTS), len(periods)), np.nan)
-    for i, part in enumerate((share, 1 - share)):
-        values = np.array([np.nan])
-        if not np.isnan(known[i]).any():
-            one, least, most = known[i].tolist()
-            values = point.in_use(i, values_of_rate(one, least, most, confidence))
-            if rate[i] == 0:  # which is possible, though no value of the rate is 0
-                values[: len(values) // 2] = 0
-        for j, period in enumerate(periods if rate[i] == rate[i] else []):
+    in_use = []
+    for i, event in enumerate((point.alarms, point.rejections)):
+        rates = event.in_use(np.array([event.value, event.low, event.high]))
+        in_use.append(rates)
+        if math.isnan(event.value):
+            continue
+        uncertain = np.empty(0)
+        if event.known:
+            values = values_of_rate(event.value, event.low, event.high, confidence)
+            uncertain = event.in_use(values)
+            if rates[0] == 0:  # which is possible, though no value of the rate is 0
+                uncertain[: len(uncertain) // 2] = 0
+        for j, period in enumerate(periods):
             # Who of the people is an impostor is drawn as well.
-            counted[:2, i, j] = count_limits(people * period, part * rate[i : i + 1], confidence)
-            if not np.isnan(values).any():
-                counted[2:, i, j] = count_limits(people * period, part * values, confidence)
-    pairs = point.names == _VERIFICATION or point.size is not None  # of people, of a FAR
+            counted[:2, i, j] = count_limits(people * period, shares[i] * rates[:1], confidence)
+            if event.known:
+                counted[2:, i, j] = count_limits(people * period, shares[i] * uncertain, confidence)
+    rate, low, high = np.stack(in_use, axis=1)
+    pairs = point.names == _VERIFICATION or point.alarms.size is not None  # of people, of a FAR
     tested = {}
-    alarms, rejections = known[:, 0].tolist()
     for rule in (RULE_OF_3, RULE_OF_30):
-        needed = [
-            _people_tested(rule.attempts_for, alarms, pairs),
-            _people_tested(rule.attempts_for, rejections, False),
-        ]
-        tested[f"subjects_rule_of_{rule}"] = np.array(needed)
-    event, both = ("event",), ("event", "days")
+        alarms = _people_tested(rule.attempts_for, point.alarms.value, pairs)
+        rejections = _people_tested(rule.attempts_for, point.rejections.value, False)
+        tested[f"subjects_rule_of_{rule}"] = np.array([alarms, rejections])
     expected = (exposed * rate)[:, None] * periods
     trials = people * np.array(periods, dtype=float)
     with np.errstate(divide="ignore"):
         none = np.exp(trials * np.log1p(-(exposed / people * rate))[:, None])
     return {
         **along(
-            event,
+            ("event",),
             rate=rate,
             rate_low=low,
             rate_high=high,
@@ -365,7 +378,7 @@ def _variables(
             **tested,
         ),
         **along(
-            both,
+            ("event", "days"),
             expected=expected,
             count_low=counted[0],
             count_high=counted[1],
@@ -384,7 +397,9 @@ def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> 
     if not rate > 0:
         return math.nan
     attempts = needed(rate)
-    return float(people_with_pairs(attempts) if pairs else attempts)
+    if pairs:
+        attempts = people_with_pairs(attempts)
+    return float(attempts)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
@@ -423,61 +438,64 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
             f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
             ' or rates by name, such as {"far": 0.001, "frr": 0.02}'
         )
-    if any(str(x).startswith(_WATCH_LIST) for x in rates):
-        names = _WATCH_LIST
-    else:
-        names = _VERIFICATION
-    known = [f"{name}{end}" for name in names for end in _ENDS]
+    names = _VERIFICATION
+    for name in rates:
+        if str(name).startswith(_WATCH_LIST):
+            names = _WATCH_LIST
+    known = []
+    for name in names:
+        known += [name, f"{name}_low", f"{name}_high"]
     for name in rates:
         if name not in known:
             raise DataError(
                 f"rates names {name!r}; expected {' and '.join(names)}, with _low and _high where "
                 f"they have intervals.{nearest_name(name, known)}"
             )
-    values = []
-    if far is not None:
-        if names[0] in rates:
-            raise DataError(
-                f"{Argument('alarms_per_day')} gives the {names[0].upper()}; expected rates "
-                f"without {names[0]}"
-            )
-        rates = {**rates, names[0]: far}
-    for name in names:
-        if far is not None and name not in rates:
-            values.append((math.nan,) * 3)
-            continue
-        if name not in rates:
-            raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
-        rate = require_number(name, rates[name], low=0.0, high=1.0)
-        ends = [f"{name}{end}" for end in _ENDS[1:]]
-        there = [end in rates for end in ends]
-        if any(there) and not all(there):
-            raise DataError(f"rates has one of {' and '.join(ends)}; expected both or none")
-        low = high = math.nan
-        if all(there):
-            low = require_number(ends[0], rates[ends[0]], low=0.0, high=rate)
-            high = require_number(ends[1], rates[ends[1]], low=rate, high=1.0)
-        values.append((rate, low, high))
-    return _Rates(names, tuple(values), "as given", None)
+    alarm, rejected = names
+    if far is None:
+        return _Rates(names, _given_rate(rates, names, alarm), _given_rate(rates, names, rejected))
+    if alarm in rates:
+        raise DataError(
+            f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
+            f"{alarm}"
+        )
+    rejections = _Rate()
+    alarms = _given_rate({**rates, alarm: far}, names, alarm)
+    if rejected in rates:
+        rejections = _given_rate(rates, names, rejected)
+    return _Rates(names, alarms, rejections)
+
+
+def _given_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _Rate:
+    """Return one of the rates given by name, with its limits if it has both."""
+    if name not in rates:
+        raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
+    rate = require_number(name, rates[name], low=0.0, high=1.0)
+    low, high = f"{name}_low", f"{name}_high"
+    if (low in rates) != (high in rates):
+        raise DataError(f"rates has one of {low} and {high}; expected both or none")
+    if low not in rates:
+        return _Rate(rate)
+    return _Rate(
+        rate,
+        require_number(low, rates[low], low=0.0, high=rate),
+        require_number(high, rates[high], low=rate, high=1.0),
+    )
 
 
 def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rates:
     """Return the rates of a result at one of its operating points."""
     open_set = "dir" in ds and "frr" in ds
-    if (
-        "far" not in ds
-        or ds["far"].dims != ("threshold",)
-        or not ("templates" in ds.attrs or open_set)
-    ):
+    of_verification = "templates" in ds.attrs
+    if not (of_verification or open_set) or "far" not in ds or ds["far"].dims != ("threshold",):
         raise DataError(
             "rates is not a result of be.verification or be.open_set; expected their far and frr "
             "over threshold"
         )
-    if open_set:
-        names = _WATCH_LIST
-    else:
-        names = _VERIFICATION
+    names = _WATCH_LIST if open_set else _VERIFICATION
     known = ds.attrs.get("confidence")
+    if known is not None:
+        known = float(known)
     iso = ""
     if "fta" in ds.attrs:
         iso = "_iso"
@@ -491,14 +509,12 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 "the operating point in use"
             )
         threshold = float(ds["threshold"][0])
-    if threshold is None:
-        rule = Rule("none")
-    else:
+    if threshold is not None:
         rule = Rule.parse(threshold)
-    if rule.name == "far":
-        threshold, far_target = None, rule.values[0]
-    elif threshold is not None:
-        threshold = threshold_of(ds, rule)
+        if rule.name == "far":
+            threshold, far_target = None, rule.values[0]
+        else:
+            threshold = threshold_of(ds, rule)
     if threshold is not None:
         if np.ndim(require_numbers("threshold", threshold)):
             raise DataError(f"{Argument('threshold')} is {threshold!r}; expected one number")
@@ -509,27 +525,26 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
                 f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
-        values = []
-        for name in ("far", "frr"):
-            bounds = [_value(ds, f"{name}{iso}{end}", threshold=int(at[0])) for end in _ENDS]
-            values.append(tuple(bounds))
+        place = int(at[0])
+        alarms = _rate_of(ds, f"far{iso}", threshold=place)
+        rejections = _rate_of(ds, f"frr{iso}", threshold=place)
         where = f"threshold {threshold:.6g}"
     else:
-        values = _at_target(ds, far_target, iso, open_set)
+        alarms, rejections = _at_target(ds, far_target, iso, open_set)
         where = f"FAR <= {far_target:g}"
-    for what, (rate, *_) in zip(("far", "frr"), values, strict=True):
-        if math.isnan(rate):
-            raise DataError(
-                f"the {what.upper()} at {where} is not defined: no attempt of its class"
-            )
-    return _Rates(names, tuple(values), where, None if known is None else float(known))  # type: ignore[arg-type]
+    for what, rate in (("FAR", alarms), ("FRR", rejections)):
+        if math.isnan(rate.value):
+            raise DataError(f"the {what} at {where} is not defined: no attempt of its class")
+    return _Rates(names, alarms, rejections, where, known)
 
 
 def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
-) -> list[tuple[float, ...]]:
+) -> tuple[_Rate, _Rate]:
     """Return the rates at a FAR target, taken as the FAR."""
-    there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
+    there = []
+    if "far_target" in ds.dims:
+        there = ds["far_target"].values.tolist()
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -541,25 +556,28 @@ def _at_target(
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None
-    if iso:
-        far = target * (1 - float(ds.attrs["fta"]))
-    else:
-        far = target
     if open_set:
-        missed = 1 - _value(ds, "dir_at_far", **at)
-        low = 1 - _value(ds, "dir_at_far_high", **at)
-        high = 1 - _value(ds, "dir_at_far_low", **at)
-        rejected = missed, low, high
+        detected = _rate_of(ds, "dir_at_far", **at)
+        rejections = _Rate(1 - detected.value, 1 - detected.high, 1 - detected.low)
     else:
-        rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]
-    return [(far, math.nan, math.nan), rejected]
+        rejections = _rate_of(ds, f"frr{iso}_at_far", **at)
+    if iso:
+        target *= 1 - float(ds.attrs["fta"])
+    return _Rate(target), rejections
+
+
+def _rate_of(ds: xr.Dataset, name: str, **at: int) -> _Rate:
+    """Return a rate of a result, with its limits."""
+    return _Rate(
+        _value(ds, name, **at), _value(ds, f"{name}_low", **at), _value(ds, f"{name}_high", **at)
+    )
 
 
 def _value(ds: xr.Dataset, name: str, **at: int) -> float:
     """Return one value; NaN where the result does not have it."""
     if name not in ds:
         return math.nan
-    return float(ds[name].isel({k: v for k, v in at.items() if k in ds[name].dims}))
+    return float(ds[name].isel(at, missing_dims="ignore"))
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -569,15 +587,15 @@ def blocks(found: Found) -> Iterator[Block]:
     size = ""
     if "gallery_size" in attrs:
         size = f" of {attrs['gallery_size']:,}"
-    titles = "Impostors accepted", "Genuine people rejected"
+    titles, others = ("Impostors accepted", "Genuine people rejected"), "impostors"
     if on_list:
+        others = "not on the list"
         titles = (
             f"False alarms: people who are not on the watch list{size} but are found",
             f"Misses: people on the watch list{size} who are not found",
         )
     yield Sentence(
-        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them "
-        + ("not on the list" if on_list else "impostors")
+        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them {others}"
     )
     if "alarms_per_day" in attrs:
         name_of_rate = "FAR"
@@ -607,23 +625,22 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(title)
         yield Sentence(f"  {name.upper()} {100 * rate:.4g} %{between}")
         yield Sentence(f"  {people} people a day; expected {_rounded(each)} a day{every}")
-        tested = [float(one[f"subjects_rule_of_{rule}"]) for rule in (3, 30)]
-        if tested[0] == tested[0]:
+        shown, measured = float(one["subjects_rule_of_3"]), float(one["subjects_rule_of_30"])
+        if shown == shown:
             yield Sentence(
-                f"  a test of it needs {tested[0]:,.0f} people (rule of 3), {tested[1]:,.0f} to "
+                f"  a test of it needs {shown:,.0f} people (rule of 3), {measured:,.0f} to "
                 "measure it (rule of 30)"
             )
         rows = []
         for j, days in enumerate(ds["days"].values.tolist()):
-            at = {x: float(one[x][j]) for x in one.data_vars if one[x].dims == ("days",)}
-            ends = [(at[f"{x}_low"], at[f"{x}_high"]) for x in ("count", "predicted")]
-            ranges = ("unknown" if x != x else f"{x:,.0f} to {y:,.0f}" for x, y in ends)
-            chance = at["none_at_all"]
+            at = one.isel(days=j)
+            chance = float(at["none_at_all"])
+            none = f"{100 * chance:.2f} %"
             if chance < 1e-4:
                 none = "< 0.01 %"
-            else:
-                none = f"{100 * chance:.2f} %"
-            rows.append([f"  {days:>6,}", _rounded(at["expected"]), *ranges, none])
+            expected = _rounded(float(at["expected"]))
+            exact, uncertain = _range_of(at, "count"), _range_of(at, "predicted")
+            rows.append([f"  {days:>6,}", expected, exact, uncertain, none])
         heads = ["    days", "expected", "rate exact", "rate uncertain", "none at all"]
         yield Table(heads, rows, widths=[8, 12, 20, 20, 14])
     yield Sentence()
@@ -634,6 +651,14 @@ def blocks(found: Found) -> Iterator[Block]:
     )
     if "model" in attrs:
         yield Sentence(f"{attrs['model']}.")
+
+
+def _range_of(period: xr.Dataset, name: str) -> str:
+    """Return the limits of a number of events in words."""
+    low, high = float(period[f"{name}_low"]), float(period[f"{name}_high"])
+    if math.isnan(low):
+        return "unknown"
+    return f"{low:,.0f} to {high:,.0f}"
 
 
 def rounded_down(rate: float) -> float:

@@ -121,9 +121,6 @@ def best_mates_command(
         run.save(written.document(protocol=mates.protocol), None, written)
 
 
-_OF_SHARING = ("salt", "min_count")
-
-
 @click.command("tally", cls=Command)
 @click.argument("data")
 @site_options
@@ -173,10 +170,12 @@ def tally_command(
     command prints what the file discloses about people.
     """
     place = take_out(out, force, (data,))
-    sharing = {x: value for x in _OF_SHARING if (value := options.pop(x)) is not None}
-    if sharing and not share:
+    salt, min_count = options.pop("salt"), options.pop("min_count")
+    if not share and (salt is not None or min_count is not None):
         raise click.UsageError("--salt-file and --min-count belong to --share")
-    sharing["salt"] = secret(sharing.get("salt"))
+    sharing: dict[str, Any] = {"salt": secret(salt)}
+    if min_count is not None:
+        sharing["min_count"] = min_count
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     with StudyCommand(data, options) as run:
         protocol = card(protocol)
@@ -193,10 +192,7 @@ def tally_command(
         scores = run.read(name=name or None)
         run.place(scores)
         counts = run.count(tally, scores, protocol, **run.options)
-        if max_rank is None:
-            grid = {}
-        else:
-            grid = {"max_rank": max_rank}
+        grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:
             counts = counts.share(thresholds, **grid, **sharing)
         elif fold:
@@ -261,10 +257,7 @@ def merge_command(
         from bioeval.views import in_terms
         from bioeval.views.tables import table_of
 
-        if run.output.documented:
-            document = _document(merged, files)
-        else:
-            document = {}
+        document = _document(merged, files) if run.output.documented else {}
         run.save(document, None, table_of(in_terms(merged.tree(), terms), reword))
         if place is not None:
             run.output.remarks.append(f"wrote {place}")
@@ -276,12 +269,10 @@ def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | B
     from bioeval.studies.sites.protocol_tally import Tally
     from bioeval.studies.sites.tally_file import holds_mates
 
-    mates = [holds_mates(file) for file in files]
+    mates = list(map(holds_mates, files))
     if all(mates):
         if union or same_system:
-            option = "--same-system"
-            if union:
-                option = "--union-of-galleries"
+            option = "--union-of-galleries" if union else "--same-system"
             raise click.UsageError(f"{option} is of tallies; these are mates")
         return _sum(files, BestMates.load)
     if any(mates):
@@ -307,14 +298,14 @@ def _document(tally: Tally, files: tuple[str, ...]) -> dict[str, Any]:
     from bioeval.cli import task_document
     from bioeval.views.tables import warnings
 
-    tasks = {node: tally.dataset(node) for node in tally.parts}
+    tasks, said = {node: tally.dataset(node) for node in tally.parts}, []
+    for text, nodes in warnings(tasks).items():
+        said.append({"message": reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
         "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
-        "warnings": [
-            {"message": reword(text), "tasks": paths} for text, paths in warnings(tasks).items()
-        ],
+        "warnings": said,
         "discloses": tally.disclosed(),
     }

@@ -6,7 +6,7 @@ or between two ranks, is known as bounds only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -170,10 +170,7 @@ class FoldedIdentification:
         kept = self.at_ranks(self.ranks[np.append(0, ends)])
         rows = np.concatenate([kept.di, kept.within.T], axis=1)
         kept = kept.at(kept.thresholds[_kept_ends(rows, least)])
-        if 0 < self.tied < least:
-            tied = -1
-        else:
-            tied = self.tied
+        tied = -1 if 0 < self.tied < least else self.tied
         return replace(kept, merged=True, tied=tied)
 
     def tables(self) -> dict[str, np.ndarray]:
@@ -250,9 +247,9 @@ class FoldedQueries:
 
     def of(self, measures: Sequence[str]) -> FoldedQueries:
         """Return the counts of the measures that are among others."""
-        kept = [name in measures for name in self.measures]
+        kept = np.isin(self.measures, list(measures))
         rows = np.repeat(kept, max(1, len(self.thresholds)))
-        names = tuple(name for name in self.measures if name in measures)
+        names = tuple(filter(measures.__contains__, self.measures))
         return replace(self, measures=names, values=self.values[rows], ends=self.ends[rows])
 
     def at_ranks(self, ranks: np.ndarray) -> FoldedQueries:
@@ -261,25 +258,23 @@ class FoldedQueries:
 
     def without_small(self, least: int) -> FoldedQueries:
         """Return the counts in bins, and at ranks, that leave no count from 1 to below `least`."""
-        said = {"queries with a match": self.queries, "open queries": self.open_queries}
-        _require_enough({name: np.array([x]) for name, x in said.items()}, least)
+        _require_enough(
+            {"queries with a match": self.queries, "open queries": self.open_queries}, least
+        )
         ends = np.zeros_like(self.ends)
         ends[:, -1] = True
         for row, counts in zip(ends, self.values, strict=True):
             row[_kept_ends(counts[:, None], least)] = True
         kept = self.ranks[_kept_ends(self.first[:, None], least)]
-        if len(self.ranks):
-            kept = self.at_ranks(kept)
-        else:
-            kept = self
+        kept = self.at_ranks(kept) if len(self.ranks) else self
         return replace(kept, values=_in_bins(self.values, ends), ends=ends, merged=True)
 
     def tables(self) -> dict[str, np.ndarray]:
         """Return the tables of counts by name."""
         return {"values": self.values, "first": self.first}
 
-    def mean_bounds(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return the bounds of the mean of each measure, in each row of it."""
+    def mean_bounds(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the lower and the upper bound of the mean of each measure, in each row of it."""
         bins = np.arange(VALUE_BINS + 1)
         before = np.maximum.accumulate(np.where(self.ends, bins + 1, 0), axis=1)
         first = np.column_stack([np.zeros(len(before), dtype=np.int64), before[:, :-1]])
@@ -287,8 +282,12 @@ class FoldedQueries:
         high = (self.values * bins).sum(axis=1) / VALUE_BINS
         total = self.values.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            each = [np.split(x / total, len(self.measures)) for x in (low, high)]
-        return dict(zip(self.measures, zip(*each, strict=True), strict=True))
+            lower = np.split(low / total, len(self.measures))
+            upper = np.split(high / total, len(self.measures))
+        return (
+            dict(zip(self.measures, lower, strict=True)),
+            dict(zip(self.measures, upper, strict=True)),
+        )
 
 
 def value_counts(values: np.ndarray) -> np.ndarray:
@@ -411,9 +410,9 @@ def _enough(counts: np.ndarray, least: int) -> bool:
     return bool(((counts == 0) | (counts >= least)).all())
 
 
-def _require_enough(counts: dict[str, np.ndarray], least: int) -> None:
+def _require_enough(counts: Mapping[str, Any], least: int) -> None:
     for name, table in counts.items():
-        total = int(table.sum())
+        total = int(np.sum(table))
         if 0 < total < least:
             raise TooFewError(f"{total} {name}, fewer than {least}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +42,7 @@ from bioeval.studies.reid.shared_mates import (
     SharedRanksJob,
 )
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies import IdentificationJob, run_jobs
+from bioeval.tallies import IdentificationJob, is_array, rises, run_jobs
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -75,25 +76,32 @@ def read_arrays(
     path = existing_file(path, what)
     with guarded(path, expected=what):
         archive = Archive(path, what)
-        arrays = {name: archive.read(name) for name in archive.headers}
+        arrays = dict(zip(archive.headers, map(archive.read, archive.headers), strict=True))
         header = parse_json(arrays["header"].tobytes(), f"{path}: header")
         return path, header, arrays, header[key]
 
 
 def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
     """Write `BestMates`; the file appears whole or not at all."""
+    header: dict[str, Any] = {
+        "bioeval_mates": SCHEMA,
+        "protocol": mates.protocol,
+        "data": mates.data,
+        "key": mates.key,
+        "sites": mates.sites,
+        "parts": mates.parts,
+        "ends": [repr(mates.low), repr(mates.high)],
+        "lists": [[name, lists.nearest] for name, lists in mates.lists.items()],
+    }
     arrays = {name: getattr(mates, name) for name in _DIGESTS}
-    header: dict[str, Any] = {"bioeval_mates": SCHEMA}
-    header |= {name: getattr(mates, name) for name in ("protocol", "data", "key", "sites", "parts")}
-    header["ends"] = [repr(mates.low), repr(mates.high)]
-    header["lists"] = [[name, lists.nearest] for name, lists in mates.lists.items()]
     for i, lists in enumerate(mates.lists.values()):
-        arrays |= {f"list{i}.{name}": getattr(lists, name) for name in _LISTS}
+        for name in _LISTS:
+            arrays[f"list{i}.{name}"] = getattr(lists, name)
     write_arrays(path, header, arrays)
 
 
-def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the attributes of saved mates.
+def read_mates(path: str | os.PathLike[str]) -> BestMates:
+    """Read saved mates.
 
     Raises
     ------
@@ -104,47 +112,60 @@ def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
     if version != SCHEMA:
         raise DataError(f"{path}: holds mates of layout {version}; this version reads {SCHEMA}")
     with guarded(path, expected=WHAT):
-        facts = {name: header[name] for name in ("protocol", "key")}
-        facts |= {name: tuple(header[name]) for name in ("data", "sites", "parts")}
-        facts |= {name: arrays[name] for name in _DIGESTS}
-        facts["low"], facts["high"] = map(float, header["ends"])
+        low, high = map(float, header["ends"])
         lists = {}
         for i, (name, nearest) in enumerate(header["lists"]):
-            lists[name] = MateLists(**{x: arrays[f"list{i}.{x}"] for x in _LISTS}, nearest=nearest)
-        wrong = _wrong(facts, lists)
+            columns = {column: arrays[f"list{i}.{column}"] for column in _LISTS}
+            lists[name] = MateLists(**columns, nearest=nearest)
+        mates = BestMates(
+            protocol=header["protocol"],
+            data=tuple(header["data"]),
+            key=header["key"],
+            probes=arrays["probes"],
+            sites=tuple(header["sites"]),
+            parts=tuple(header["parts"]),
+            templates=arrays["templates"],
+            subjects=arrays["subjects"],
+            several=arrays["several"],
+            lists=lists,
+            low=low,
+            high=high,
+        )
+        wrong = _wrong(mates)
     if wrong:
         raise DataError(f"{path}: the mates are damaged: {wrong}")
-    return {**facts, "lists": lists}
+    return mates
 
 
-def _wrong(facts: dict[str, Any], lists: dict[str, MateLists]) -> str:
+def _wrong(mates: BestMates) -> str:
     """Return what is wrong with mates; an empty string if nothing is."""
-    words = [facts["protocol"], facts["key"], *facts["data"], *facts["sites"], *facts["parts"]]
-    if not all(isinstance(x, str) for x in words) or len(facts["data"]) != 4:
+    words = [mates.protocol, mates.key, *mates.data, *mates.sites, *mates.parts]
+    if {*map(type, words)} != {str} or len(mates.data) != 4:
         return "the description of its data is damaged"
-    if not facts["parts"] or len(facts["parts"]) != len(facts["sites"]):
+    if not mates.parts or len(mates.parts) != len(mates.sites):
         return "the parts of the gallery are damaged"
-    if any(len(x) != 16 or set(x) - set("0123456789abcdef") for x in facts["parts"]):
-        return "the digests of its parts are damaged"
+    for part in mates.parts:
+        if not re.fullmatch("[0-9a-f]{16}", part):
+            return "the digests of its parts are damaged"
     for name in _DIGESTS:
-        if facts[name].ndim != 1 or facts[name].dtype != np.uint64:
+        digests = getattr(mates, name)
+        if digests.ndim != 1 or digests.dtype != np.uint64:
             return f"{name} are not digests"
-    sites = len(set(facts["sites"]))
-    for each in lists.values():
-        if not _right(each, len(facts["probes"]), sites):
+    for lists in mates.lists.values():
+        if not _right(lists, len(mates.probes), len(mates.order)):
             return "the mates of its probes are damaged"
     return ""
 
 
 def _right(lists: MateLists, probes: int, sites: int) -> bool:
-    arrays = [getattr(lists, name) for name in _LISTS]
-    kinds = zip(arrays, _LISTS.values(), strict=True)
-    if not all(x.ndim == 1 and x.dtype.kind == kind for x, kind in kinds):
-        return False
-    starts, distance, site, place = arrays
+    """Whether the mates of each probe lie from near to far, at known sites."""
+    for name, kind in _LISTS.items():
+        if not is_array(getattr(lists, name), kind):
+            return False
+    starts, distance, site, place = lists.starts, lists.distance, lists.site, lists.place
     number = len(distance)
     right = len(starts) == probes + 1 and starts[0] == 0 and starts[-1] == number
-    right = right and bool((np.diff(starts) >= 0).all()) and isinstance(lists.nearest, bool)
+    right = right and rises(starts, strictly=False) and isinstance(lists.nearest, bool)
     if not right or np.isnan(distance).any() or (lists.nearest and (np.diff(starts) > 1).any()):
         return False
     falls = np.diff(distance) < 0
@@ -229,14 +250,14 @@ class BestMates:
         """
         if not isinstance(other, BestMates):
             raise MergeError(f"BestMates cannot be merged with {type(other).__name__}")
-        for what, mine, theirs in (
+        for what, own, others in (
             ("protocols", self.protocol, other.protocol),
             ("layouts, kinds of score or policies", self.data, other.data),
             ("keys (best_mates(..., key=...))", self.key, other.key),
             ("ways of ranking", sorted(self.lists), sorted(other.lists)),
         ):
-            if mine != theirs:
-                raise MergeError(f"mates of different {what}: {mine} and {theirs}")
+            if own != others:
+                raise MergeError(f"mates of different {what}: {own} and {others}")
         if not np.array_equal(self.probes, other.probes):
             raise MergeError(
                 f"mates of different probes ({len(self.probes)} and {len(other.probes)}), by their "
@@ -251,12 +272,10 @@ class BestMates:
                 'name the site of each (best_mates(..., site="A"), bioeval best-mates --site A)'
             )
         order = tuple(sorted({*self.sites, *other.sites}))
-        lists = {
-            name: _in_order(mine, self.order, order).merge(
-                _in_order(other.lists[name], other.order, order)
-            )
-            for name, mine in self.lists.items()
-        }
+        lists = {}
+        for name, mine in self.lists.items():
+            theirs = _in_order(other.lists[name], other.order, order)
+            lists[name] = _in_order(mine, self.order, order).merge(theirs)
         several = [self.several, other.several, np.intersect1d(self.subjects, other.subjects)]
         return replace(
             self,
@@ -283,7 +302,7 @@ class BestMates:
         DataError
             If the file is missing, truncated, or holds no mates.
         """
-        return BestMates(**read_mates(path))
+        return read_mates(path)
 
     def disclosed(self) -> list[str]:
         """Return what the mates disclose about people, one line each."""
@@ -306,7 +325,7 @@ class BestMates:
 
 def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -> MateLists:
     """Return mates with the numbers of their sites in another order."""
-    return lists.numbered(np.array([order.index(name) for name in mine], dtype=np.int64))
+    return lists.numbered(np.array(list(map(order.index, mine)), dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -336,9 +355,8 @@ class GalleryPart:
         if twice:
             raise MergeError("both tallies counted the same part of the gallery")
         covered = tuple(sorted((*self.covered, *other.covered)))
-        return replace(
-            self, covered=covered, missing=tuple(x for x in self.missing if x not in covered)
-        )
+        missing = tuple(part for part in self.missing if part not in covered)
+        return replace(self, covered=covered, missing=missing)
 
     def require_complete(self) -> None:
         """Raise :class:`MergeError` unless all parts are counted."""
@@ -430,17 +448,20 @@ def best_mates(
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
     lists: dict[str, MateLists] = {}
-    every: list[Any] = [task.job for task in plan.tasks.values()]
-    ranked = dict.fromkeys(job for job in every if job.form == "identification")
-    places = [x.options["ties"] == "stable" for x in plan.tasks.values() if "ties" in x.options]
-    jobs = [NearestMatesJob(job, places=any(places)) for job in ranked]
+    ranked: dict[IdentificationJob, None] = {}
+    places = False
+    for task in plan.tasks.values():
+        if isinstance(task.job, IdentificationJob):
+            ranked[task.job] = None
+        places = places or task.options.get("ties") == "stable"
+    jobs = [NearestMatesJob(job, places=places) for job in ranked]
     with rows_told_to(progress):
         if jobs:
             for job, nearest in zip(jobs, run_jobs(plan.reader, jobs), strict=True):
                 lists[_name(job.ranked)] = nearest
         for word, search in plan.searches.items():
-            found_by_rule = all_matches(search.job)
-            lists |= {f"{word} {rule}": nearest for rule, nearest in found_by_rule.items()}
+            for rule, matches in all_matches(search.job).items():
+                lists[f"{word} {rule}"] = matches
     low, high = np.inf, -np.inf
     if (gom := _normalised(plan)) is not None:
         low, high = gom.ends()
@@ -498,8 +519,8 @@ def share_mates(
         raise MergeError(
             f"the mates hold no lists for {error}; give both rounds the same options"
         ) from None
-    rest = tuple(sorted(part for part in mates.parts if part != own))
-    return GalleryPart((own,), rest, mates.digest)
+    rest = sorted(part for part in mates.parts if part != own)
+    return GalleryPart((own,), tuple(rest), mates.digest)
 
 
 def _share(plan: Plan, mates: BestMates, number: int) -> None:
@@ -512,10 +533,9 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
                 shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))
             plan.tasks[node] = task._replace(job=shared[job])
     for word, search in plan.searches.items():
-        search.job.shared = {
-            rule: SharedMates(mates.lists[f"{word} {rule}"], number)
-            for rule in search.job.lists.rules
-        }
+        search.job.shared = {}
+        for rule in search.job.lists.rules:
+            search.job.shared[rule] = SharedMates(mates.lists[f"{word} {rule}"], number)
     if (gom := _normalised(plan)) is not None:
         gom.normalize = (mates.low, mates.high)
 
@@ -530,7 +550,7 @@ def _normalised(plan: Plan) -> GomJob | None:
 
 def union_digest(mates: BestMates) -> str:
     """Return a digest of the whole gallery, whatever the order of its parts."""
-    return _digest_of(np.array([int(part, 16) for part in sorted(mates.parts)], dtype=np.uint64))
+    return _digest_of(np.array([int(part, 16) for part in mates.parts], dtype=np.uint64))
 
 
 def of_whole_gallery(about: Provenance, mates: BestMates) -> Provenance:
@@ -580,14 +600,14 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
 def _require_addable(plan: Plan, card: Protocol) -> None:
     """Raise :class:`ProtocolError` where ranks do not add up over parts."""
     what = ""
-    if any(task.job.form == "galleries" for task in plan.tasks.values()):
-        what = "averages over drawn galleries"
+    for task in plan.tasks.values():
+        if task.job.form == "galleries":
+            what = "averages over drawn galleries"
     search = plan.searches.get("reid")
-    cmc = ""
     if search is not None:
         cmc = search.job.convention.cmc
-    if cmc in ("single-gallery-shot", "identity-dedup"):
-        what = f"has a CMC ({cmc}) of identities"
+        if cmc in ("single-gallery-shot", "identity-dedup"):
+            what = f"has a CMC ({cmc}) of identities"
     if what:
         raise ProtocolError(
             f"protocol {card.name} {what}: its ranks do not add up over the parts of a "
@@ -597,14 +617,11 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
 
 def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     """Leave out tasks that fuse a subject's templates if these are in several parts."""
-    jobs: dict[str, Any] = {node: task.job for node, task in plan.tasks.items()}
-    nodes = [node for node, job in jobs.items() if getattr(job, "fuses", False)]
+    nodes = [node for node, task in plan.tasks.items() if getattr(task.job, "fuses", False)]
     if not nodes:
         return
     number = len(mates.several)
-    have = "have"
-    if number == 1:
-        have = "has"
+    have = "has" if number == 1 else "have"
     why = (
         f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, and "
         "their scores cannot be fused over parts"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -22,11 +22,19 @@ from bioeval.base import (
 )
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
+from bioeval.scores import Provenance
 from bioeval.studies.reid.counts import require_same_entries
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.sites.folded import Folded, fold_identification, fold_verification
 from bioeval.studies.sites.gallery_parts import GalleryPart
-from bioeval.studies.sites.sharing import Sharing, disclosed, share_about, share_parts, share_probes
+from bioeval.studies.sites.sharing import (
+    Sharing,
+    disclosed,
+    distinct_tallies,
+    share_about,
+    share_parts,
+    share_probes,
+)
 from bioeval.studies.sites.tally_file import read_tally, write_tally
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey
 from bioeval.tallies import (
@@ -52,7 +60,7 @@ _RULES = {
 
 def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
     """Add notes to the provenance of counts that were just made, with other changes."""
-    for tally in {id(part.tally): part.tally for part in parts.values()}.values():
+    for tally in distinct_tallies(parts):
         all_notes = tuple(dict.fromkeys([*tally.about.notes, *notes]))
         tally.about = replace(tally.about, notes=all_notes, **changed)
 
@@ -68,10 +76,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
     if mine.form not in _RULES:
         raise MergeError(f"a {type(mine).__name__} has no parts of a gallery")
     require_alike(mine, theirs, _RULES[mine.form])
-    if mine.form == "identification":
-        joined = facts_of_union
-    else:
-        joined = _entries
+    joined = facts_of_union if mine.form == "identification" else _entries
     return replace(mine, about=about, **joined(mine, theirs))
 
 
@@ -87,11 +92,10 @@ def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> di
             joined[f.name] = a
         elif f.name in _NEAREST:
             joined[f.name] = np.fmin(a, b)
+        elif a.dtype == bool:
+            joined[f.name] = a | b
         else:
-            if a.dtype == bool:
-                joined[f.name] = a | b
-            else:
-                joined[f.name] = a + b
+            joined[f.name] = a + b
     return joined
 
 
@@ -112,12 +116,17 @@ def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
 
 
 def _matches(mine: MatchLists, theirs: MatchLists) -> MatchLists:
+    """Return the shared matches, with the entries before each over both parts."""
     _require_same(
         np.array_equal(mine.starts, theirs.starts)
         and np.array_equal(mine.distance, theirs.distance)
     )
-    names = ("closer", "tied", "before")
-    return replace(mine, **{x: getattr(mine, x) + getattr(theirs, x) for x in names})
+    return replace(
+        mine,
+        closer=mine.closer + theirs.closer,
+        tied=mine.tied + theirs.tied,
+        before=mine.before + theirs.before,
+    )
 
 
 def _require_same(same: bool) -> None:
@@ -161,17 +170,12 @@ def fold_parts(
         if grid is not None:
             given = to_internal(grid, tally.about.kind)
         if tally.form == "verification" and genuine:
-            if given is None:
-                at = tally.grid()
-            else:
-                at = given
+            at = tally.grid() if given is None else given
             options = {"far_targets": far_targets.tolist()}
             folded_parts[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
-            taus = None
-            if set(parts) == {"gom"}:
-                taus = grid
+            taus = grid if set(parts) == {"gom"} else None
             from bioeval.studies.sites.results import fold_gom, fold_reid
 
             if tally.form == "reid":
@@ -185,17 +189,21 @@ def fold_parts(
             continue
         ties = options["ties"]
         if given is None:
-            own = parts.get("open_set", part).options
-            keys = ("thresholds", "impostors")
-            own = {k: own[k] for k in keys if k in own} | {"ties": ties, "max_rank": 1}
-            opened = TaskCounts(tally, {**own, "far_targets": far_targets}).dataset("open_set")
+            at_open_set = _some(parts.get("open_set", part).options, "thresholds", "impostors")
+            at_open_set |= {"ties": ties, "max_rank": 1, "far_targets": far_targets}
+            opened = TaskCounts(tally, at_open_set).dataset("open_set")
             given = np.sort(to_internal(opened["threshold"].values, tally.about.kind))
         key = (id(tally), ties)
         if key not in made:
             made[key] = fold_identification(tally, given, ranks, ties)
-        kept = {k: v for k, v in options.items() if k in ("impostors", "unmated", "far_targets")}
+        kept = _some(options, "impostors", "unmated", "far_targets")
         folded_parts[node] = TaskCounts(made[key], kept)
     return folded_parts
+
+
+def _some(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return those options of these names that there are."""
+    return {name: value for name, value in options.items() if name in names}
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
@@ -237,22 +245,27 @@ class Tally:
         self.far_targets = np.asarray(self.far_targets, dtype=np.float64)
         self.ranks = tuple(int(k) for k in self.ranks)
 
+    @property
+    def _about(self) -> Provenance:
+        """What the data are, of which all tasks are."""
+        about: Provenance = next(iter(self.parts.values())).tally.about
+        return about
+
     def __repr__(self) -> str:
-        about = next(iter(self.parts.values())).tally.about
-        return f"<Tally {self.protocol}, {about.probes} probes, {', '.join(self.parts)}>"
+        return f"<Tally {self.protocol}, {self._about.probes} probes, {', '.join(self.parts)}>"
 
     def _repr_html_(self) -> str:
-        about = next(iter(self.parts.values())).tally.about
+        """Return a table for notebooks."""
+        about, gallery = self._about, ""
+        if about.gallery_templates:
+            gallery = (
+                f"{about.gallery_templates:,} templates of {about.gallery_subjects:,} subjects"
+            )
         rows = [
             ("system", about.name),
             ("protocol", self.protocol),
             ("probes", f"{about.probes:,} of {len(about.probe_subjects):,} subjects"),
-            (
-                "gallery",
-                f"{about.gallery_templates:,} templates of {about.gallery_subjects:,} subjects"
-                if about.gallery_templates
-                else "",
-            ),
+            ("gallery", gallery),
             ("tasks", ", ".join(self.parts)),
             ("then", ".tree() for the results, .merge(other), .save(path)"),
         ]
@@ -297,9 +310,8 @@ class Tally:
         shared = self._joint_sharing(other)
         mine, theirs = self.parts, other.parts
         if shared is not None:  # a task with small counts may be left out of either
-            both = [node for node in mine if node in theirs]
-            mine = {node: mine[node] for node in both}
-            theirs = {node: theirs[node] for node in both}
+            mine = {node: part for node, part in mine.items() if node in theirs}
+            theirs = {node: theirs[node] for node in mine}
         differ = [k for k in mine if k in theirs and not mine[k].same_options(theirs[k])]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
             raise MergeError(self._difference(other, differ))
@@ -310,10 +322,7 @@ class Tally:
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
                 own: Any = part.tally
-                if union_of_galleries:
-                    merge = union_of_tallies
-                else:
-                    merge = type(own).merge
+                merge = union_of_tallies if union_of_galleries else type(own).merge
                 joined = merge(own, theirs[node].tally)
                 if joined.form == "verification":
                     joined = at_most_kept(joined, MOST_KEPT)
@@ -335,9 +344,7 @@ class Tally:
 
     def _merged_unchecked(self, other: Tally, parts: dict[str, TaskCounts]) -> Tally:
         """Return merged counts of probes that have no digests."""
-        names = next(iter(self.parts.values())).tally.about.sites
-        others = next(iter(other.parts.values())).tally.about.sites
-        if set(names) & set(others):
+        if set(self._about.sites) & set(other._about.sites):
             raise MergeError(
                 "shared tallies without digests of probes, of sites with one name: whether they "
                 f"share a probe cannot be checked; name each site ({Argument('site', 'A')}), or "
@@ -358,8 +365,7 @@ class Tally:
 
         A name that is the name of the site, as of a file that is named by it, names no system.
         """
-        about = next(iter(self.parts.values())).tally.about
-        other_about = next(iter(other.parts.values())).tally.about
+        about, other_about = self._about, other._about
         mine = {*about.name.split(" + ")} - {*about.sites, ""}
         theirs = {*other_about.name.split(" + ")} - {*other_about.sites, ""}
         if mine and theirs and mine != theirs:
@@ -521,8 +527,8 @@ class Tally:
             self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank, genuine=True
         )
         parts = share_parts(parts, min_count=min_count)
-        for about in {id(x.tally): x.tally for x in parts.values()}.values():
-            about.about = share_about(about.about, secret)
+        for tally in distinct_tallies(parts):
+            tally.about = share_about(tally.about, secret)
         shared = replace(self, parts=parts)
         shared.counted, shared.part = share_probes(self.counted, secret), None
         shared.shared = Sharing(secret is not None, min_count)

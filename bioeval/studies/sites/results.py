@@ -160,7 +160,7 @@ def folded_closed_set(
     table, genuine = _table(tally)
     counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
     counts.require_mated(tally.about.layout, unmated, -1)
-    note = "\n".join(x for x in _warnings(tally) if x != NO_POINTS)
+    note = "\n".join(filter(NO_POINTS.__ne__, _warnings(tally)))
     return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
 
 
@@ -176,6 +176,7 @@ def _tied(tally: FoldedIdentification) -> Any:
 
 
 def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
+    """Return what limits the numbers between thresholds and ranks."""
     if tally.noise:
         return [
             f"noisy: each count has noise of standard deviation {tally.noise:.3g} (differential "
@@ -251,13 +252,17 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     first[-1] += counted - len(place)
     rules = [tally.convention, tally.removed, tally.removed_for_ap, tally.junk, tally.cmc]
     rules += [chosen.ties, chosen.ap, chosen.unmatched]
-    return _folded(
-        tally,
-        ("reid", *rules),
-        {name: measures.means[name] for name in FOLDED_MEANS},
-        np.empty(0),
-        (ranks, first),
-        (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),
+    means = {name: measures.means[name] for name in FOLDED_MEANS}
+    return FoldedQueries(
+        about=tally.about,
+        rules=" | ".join(["reid", *rules]),
+        **_by_value(means),
+        thresholds=np.empty(0),
+        ranks=ranks,
+        first=first,
+        queries=counted,
+        open_queries=int((~tally.enrolled).sum()),
+        skipped=len(curve.counted) - counted,
     )
 
 
@@ -267,10 +272,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     counted_at = tally.thresholds
     if is_turned(tally.about.kind, tally.low, tally.high):
         counted_at = to_user(counted_at, tally.about.kind)[::-1]
-    if thresholds is None:
-        taus = counted_at
-    else:
-        taus = np.asarray(thresholds)
+    taus = counted_at if thresholds is None else np.asarray(thresholds)
     at = np.searchsorted(counted_at, taus)
     if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
         raise ProtocolError(
@@ -281,58 +283,38 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
     scale = f"{tally.low!r} to {tally.high!r}"
     has_match, absent = tally.matches.counts > 0, ~tally.enrolled
-    return _folded(
-        tally,
-        ("gom", *rules, chosen.ties, scale),
-        {
-            name: QueryMean(x.counted, x.query, x.values[:, at])
-            for name, x in means.items()
-            if name in ("mrep", "mvp", "mfr")
-        },
-        taus,
-        (np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)),
-        (int(means["mrep"].counted.sum()), int(absent.sum()), int((~has_match & ~absent).sum())),
+    chosen_means = {}
+    for name in ("mvp", "mrep", "mfr"):
+        mean = means[name]
+        chosen_means[name] = QueryMean(mean.counted, mean.query, mean.values[:, at])
+    return FoldedQueries(
+        about=tally.about,
+        rules=" | ".join(["gom", *rules, chosen.ties, scale]),
+        **_by_value(chosen_means),
+        thresholds=taus.astype(np.float64),
+        ranks=np.empty(0, dtype=np.int64),
+        first=np.zeros(1, dtype=np.int64),
+        queries=int(means["mrep"].counted.sum()),
+        open_queries=int(absent.sum()),
+        skipped=int((~has_match & ~absent).sum()),
     )
 
 
-def _folded(
-    tally: ReidTally | GomTally,
-    rules: tuple[str, ...],
-    means: dict[str, QueryMean],
-    thresholds: np.ndarray,
-    ranked: tuple[np.ndarray, np.ndarray],
-    numbers: tuple[int, int, int],
-) -> FoldedQueries:
+def _by_value(means: dict[str, QueryMean]) -> dict[str, Any]:
+    """Return the queries by the value of each mean, as attributes of :class:`FoldedQueries`."""
     rows = []
     for mean in means.values():
         rows += _rows(mean)
     values = np.array(rows).reshape(len(rows), -1)
-    ranks, first = ranked
-    queries, open_queries, skipped = numbers
-    return FoldedQueries(
-        about=tally.about,
-        rules=" | ".join(rules),
-        measures=tuple(means),
-        thresholds=thresholds.astype(np.float64),
-        values=values,
-        ends=np.ones(values.shape, dtype=bool),
-        ranks=ranks,
-        first=first,
-        queries=queries,
-        open_queries=open_queries,
-        skipped=skipped,
-    )
+    ends = np.ones(values.shape, dtype=bool)
+    return {"measures": tuple(means), "values": values, "ends": ends}
 
 
 def _rows(mean: QueryMean) -> list[np.ndarray]:
     """Return the queries by value, at each threshold where there are any."""
     without = int(mean.counted.sum()) - len(mean.query)
     rows = []
-    if mean.values.ndim > 1:
-        columns = mean.values.T
-    else:
-        columns = mean.values[None]
-    for values in columns:
+    for values in np.atleast_2d(mean.values.T):
         counts = value_counts(values)
         counts[0] += without
         rows.append(counts)
@@ -341,10 +323,7 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
 
 def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
-    if len(tally.ranks):
-        ranks = np.arange(1, tally.ranks[-1] + 1)
-    else:
-        ranks = tally.ranks
+    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
     known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
     before = np.searchsorted(tally.ranks, ranks, side="right")
     return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
@@ -352,31 +331,27 @@ def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     """Return CMC at the ranks, and bounds of the means over queries."""
-    bounds = tally.mean_bounds()
-    means = not len(tally.thresholds)
-    given: dict[str, Bounded] = {
-        name: ((), low[0], high[0]) if means else (("threshold",), low, high)
-        for name, (low, high) in bounds.items()
-    }
+    lower, upper = tally.mean_bounds()
+    given: dict[str, Bounded] = {}
     coordinates: dict[str, np.ndarray] = {}
     variables: Variables = {}
-    if means:
+    if not len(tally.thresholds):
+        task = "re-identification"
+        for name in lower:
+            given[name] = ((), lower[name][0], upper[name][0])
         coordinates["rank"], least, most = _between_ranks(tally)
         given["cmc"] = ("rank",), least, most
         variables["not_in_gallery"] = tally.open_queries
     else:
+        task = "GOM"
+        for name in lower:
+            given[name] = (("threshold",), lower[name], upper[name])
         coordinates["threshold"] = tally.thresholds
-        ends = [
-            summary(tally.thresholds, {name: each[i] for name, each in bounds.items()})
-            for i in (0, 1)
-        ]
-        areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp")
-        given |= {name: ((), ends[0][name], ends[1][name]) for name in areas}
+        low, high = summary(tally.thresholds, lower), summary(tally.thresholds, upper)
+        for name in ("mrep_area", "mfr_area", "max_mrep", "max_mvp"):
+            given[name] = ((), low[name], high[name])
         variables["open_queries"] = tally.open_queries
     variables |= {**bounded_variables(given), "queries": tally.queries, "skipped": tally.skipped}
-    task = "GOM"
-    if means:
-        task = "re-identification"
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
 
@@ -387,10 +362,7 @@ def dataset(tally: Folded, node: str, options: dict[str, Any]) -> xr.Dataset:
         return folded_queries(tally)
     if isinstance(tally, FoldedVerification):
         return folded_verification(tally, **options)
-    if node == "open_set":
-        make = folded_open_set
-    else:
-        make = folded_closed_set
+    make = folded_open_set if node == "open_set" else folded_closed_set
     return make(tally, **options)
 
 

@@ -77,13 +77,8 @@ class RowDigestJob:
             return
         own = self.reader.watch.itself[low : low + len(raw.rows)]
         in_order = np.array_equal(columns, np.arange(len(columns)))
-        if in_order:
-            places = _NONE
-        else:
-            places = columns.astype(np.uint32)
-        sign = 1.0
-        if larger_is_closer(self.scores.kind):
-            sign = -1.0
+        places = _NONE if in_order else columns.astype(np.uint32)
+        sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
         self._add(low, raw, places, own, slice(None), sign)
 
     def _add(
@@ -95,6 +90,7 @@ class RowDigestJob:
         order: np.ndarray | slice,
         sign: float = 1.0,
     ) -> None:
+        """Add raw rows; of a sample, all columns where its scores are too few to tell apart."""
         some = slice(low, low + len(raw.rows))
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
@@ -104,17 +100,11 @@ class RowDigestJob:
         sample = self._sample[order]
         chosen = np.flatnonzero(sample)
         within = np.where((own >= 0) & sample[own], np.searchsorted(chosen, own), -1)
-        if len(columns) == 0:
-            few = chosen.astype(np.uint32)
-        else:
-            few = columns[chosen]
+        few = chosen.astype(np.uint32) if len(columns) == 0 else columns[chosen]
         digest_rows(raw, few, within, sign, keys[chosen], summed, DISTINCT, sums, varied)
         rest = np.flatnonzero(~varied)
         if len(rest):
-            if len(raw.mask):
-                masks = raw.mask_rows[rest]
-            else:
-                masks = raw.mask_rows
+            masks = raw.mask_rows[rest] if len(raw.mask) else raw.mask_rows
             others = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
             whole, enough = np.empty(len(rest), dtype=np.uint64), np.empty(len(rest), dtype=bool)
             digest_rows(others, columns, own[rest], sign, keys, summed, DISTINCT, whole, enough)

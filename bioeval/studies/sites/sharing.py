@@ -40,36 +40,44 @@ class Sharing:
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
     """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
-    if not all(part.tally.form.startswith("folded") for part in parts.values()):
-        raise ProtocolError(
-            "expected counts over drawn galleries cannot be shared: they are not whole numbers"
-        )
     made: dict[int, Any] = {}
     left_out = list[str]()
-    for tally in _distinct(parts):
+    tallies = distinct_tallies(parts)
+    for tally in tallies:
+        if not tally.form.startswith("folded"):
+            raise ProtocolError(
+                "expected counts over drawn galleries cannot be shared: they are not whole numbers"
+            )
+    for tally in tallies:
         try:
             if min_count > 1:
                 made[id(tally)] = tally.without_small(min_count)
             else:
                 made[id(tally)] = tally
         except TooFewError as few:
-            nodes = [node for node, part in parts.items() if part.tally is tally]
-            left_out.append(f"{' and '.join(nodes)} left out: {few}")
+            left_out.append(f"{_nodes_of(tally, parts)} left out: {few}")
     if not made:
         raise DataError(
             f"nothing can be shared with {Argument('min_count')} = {min_count}: "
             + "; ".join(left_out)
         )
-    shared = {
-        k: TaskCounts(made[id(v.tally)], v.options) for k, v in parts.items() if id(v.tally) in made
-    }
+    shared = {}
+    for node, part in parts.items():
+        if id(part.tally) in made:
+            shared[node] = TaskCounts(made[id(part.tally)], part.options)
     for tally in made.values():
         tally.about = replace(tally.about, notes=tuple(left_out))
     return shared
 
 
-def _distinct(parts: dict[str, TaskCounts]) -> list[Any]:
+def distinct_tallies(parts: dict[str, TaskCounts]) -> list[Any]:
+    """Return the tallies of all tasks, each once: several tasks may be of one."""
     return list({id(part.tally): part.tally for part in parts.values()}.values())
+
+
+def _nodes_of(tally: Any, parts: dict[str, TaskCounts]) -> str:
+    """Return the tasks of a tally, for a sentence."""
+    return " and ".join(node for node, part in parts.items() if part.tally is tally)
 
 
 def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
@@ -93,7 +101,7 @@ def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
         origin="",
         reading=(),
         probe_subjects=frozenset(codes.values()),
-        enrolled_subjects=frozenset(codes[name] for name in about.enrolled_subjects),
+        enrolled_subjects=frozenset(map(codes.__getitem__, about.enrolled_subjects)),
         fingerprints=prints,
         gallery=gallery,
     )
@@ -122,13 +130,14 @@ def disclosed(
         f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
     ]
     if sharing is None or sharing.salted:
-        who = "anyone with the key"
-        if sharing:
-            who = "anyone with the salt"
+        who = "anyone with the salt" if sharing else "anyone with the key"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
             who = "since the key of bioeval is public, anyone"
+        what = "each subject of the probes"
+        if probes:
+            what += " and of each probe"
         lines.append(
-            f"a digest of each subject of the probes{' and of each probe' if probes else ''}: "
+            f"a digest of {what}: "
             f"{who} can test names against the digests, and equal digests show equal subjects"
         )
         if probes is not None and probes.scores is not None:
@@ -139,8 +148,8 @@ def disclosed(
             )
     if sharing is None:
         lines.append("a digest of all labels, and the name of the system")
-    for tally in _distinct(parts):
-        nodes = " and ".join(k for k, part in parts.items() if part.tally is tally)
+    for tally in distinct_tallies(parts):
+        nodes = _nodes_of(tally, parts)
         lines += [f"{nodes}: {line}" for line in _said_of(tally)]
     if sharing is not None and sharing.min_count > 1:
         lines.append(
@@ -178,22 +187,21 @@ def _said_of(tally: Any) -> list[str]:
             "and non-mate, and the rank"
         ]
     if tally.form in ("folded verification", "folded identification"):
-        alone = sum(int((x == 1).sum()) for x in tally.tables().values())
-        what = "counts"
+        what, ends = "counts", ""
         if tally.noise:
             what = "noisy counts"
-        ends = ""
-        if len(tally.thresholds) and not tally.noise:
+        elif len(tally.thresholds):
+            tables = np.concatenate(list(map(np.ravel, tally.tables().values())))
+            alone = int((tables == 1).sum())
             ends = f", {counted(alone, 'bins')} with a single attempt"
         return [f"{what} between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
     if tally.form == "folded queries":
-        at = ""
+        by = ", and by rank of the first match"
         if len(tally.thresholds):
-            at = counted(len(tally.thresholds), "thresholds")
+            by = f" at {counted(len(tally.thresholds), 'thresholds')}"
         single = counted(int((tally.values == 1).sum()), "bins")
         return [
-            f"counts of queries by hundredths of {', '.join(tally.measures)}"
-            f"{f' at {at}' if at else ', and by rank of the first match'}, {single} with a "
+            f"counts of queries by hundredths of {', '.join(tally.measures)}{by}, {single} with a "
             "single query"
         ]
     if tally.form == "galleries":

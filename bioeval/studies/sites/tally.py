@@ -30,6 +30,7 @@ from bioeval.studies.sites.gallery_parts import (
 )
 from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestJob
+from bioeval.studies.sites.sharing import distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies import (
     COSTS,
@@ -167,10 +168,7 @@ def tally(
     digests = None
     if mates is None and not are_pairs(scores):
         digests = RowDigestJob(plan.reader, gallery_keys(scores, secret))
-    if digests is None:
-        beside = []
-    else:
-        beside = [digests]
+    beside = [] if digests is None else [digests]
     with rows_told_to(progress):
         parts = plan.count(points=bool(keep), keep=keep, beside=beside)
     if keep:
@@ -186,15 +184,14 @@ def tally(
         sums, varied = digests.found(secret), digests.varied
         counted = counted.with_scores(scores, secret, sums, varied, sampled=digests.sampled)
     # Several tasks may share a tally, and several tallies their provenance.
-    abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
-    of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}
-    for task in parts.values():
-        made: Any = task.tally
-        if (about := of_site.get(id(made.about))) is not None:
-            if mates is None:
-                made.about = about
-            else:
-                made.about = of_whole_gallery(about, mates)
+    of_site: dict[Provenance, Provenance] = {}
+    for made in distinct_tallies(parts):
+        before = made.about
+        if before not in of_site:
+            of_site[before] = about_of_site(before, secret, site)
+        made.about = of_site[before]
+        if mates is not None:
+            made.about = of_whole_gallery(made.about, mates)
         if made.form == "verification":
             made.people = None  # of pairs; merged, it would not say who is in both
     with_notes(parts, counted.repeated())
@@ -224,7 +221,7 @@ def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
     return replace(
         about,
         probe_subjects=frozenset(digests.values()),
-        enrolled_subjects=frozenset(digests[name] for name in about.enrolled_subjects),
+        enrolled_subjects=frozenset(map(digests.__getitem__, about.enrolled_subjects)),
         sites=(site,),
     )
 
@@ -270,18 +267,15 @@ def refine_tally(
     True
     """
     parts = [scores] if isinstance(scores, Scores) else scores
-    if (
-        not isinstance(parts, Sequence)
-        or not parts
-        or not all(isinstance(x, Scores) for x in parts)
-    ):
+    listed = isinstance(parts, Sequence) and len(parts) > 0
+    if not listed or not all(isinstance(part, Scores) for part in parts):
         raise DataError(
             f"scores is {type(scores).__name__}; expected the Scores that were counted, or a "
             "list of them"
         )
     if not isinstance(counted, Tally):
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
-    given = None
+    given = counted.far_targets
     if far_targets is not None:
         given = check_targets(far_targets)
     weights, auc = check_costs(costs), require_flag("auc", auc)
@@ -295,15 +289,10 @@ def refine_tally(
         options = {"templates": old.templates}
         if old.templates == "multi":
             options["fusion"] = old.fusion
-        jobs = [VerificationJob(r, **options) for s, r in zip(parts, readers, strict=True)]
-
-        if given is None:
-            targets = counted.far_targets
-        else:
-            targets = given
+        jobs = [VerificationJob(reader, **options) for reader in readers]
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, jobs, PointsWanted(targets, weights, auc), symmetric=symmetric)
+        points = refine(old, jobs, PointsWanted(given, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

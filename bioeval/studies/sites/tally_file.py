@@ -26,7 +26,7 @@ from bioeval.studies.sites.folded import (
 )
 from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.studies.sites.results import FOLDED_MEANS
-from bioeval.studies.sites.sharing import Sharing
+from bioeval.studies.sites.sharing import Sharing, distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes
 from bioeval.tallies import (
     Attempts,
@@ -61,41 +61,38 @@ _BESIDE = {"counted": 2, "part": 4, "shared": 4}
 # The name in files of a class that the code has renamed.
 _IN_FILES = {"Provenance": "About"}
 
-_CLASSES = {
-    _IN_FILES.get(c.__name__, c.__name__): c
-    for c in (
-        Provenance,
-        CellCounts,
-        CountedProbes,
-        EqualError,
-        FixedSums,
-        FoldedIdentification,
-        FoldedQueries,
-        FoldedVerification,
-        GalleryPart,
-        GomTally,
-        IdentificationTally,
-        KeptScores,
-        MatchLists,
-        ReidTally,
-        Sharing,
-        ThresholdCounts,
-        VerificationPoints,
-        VerificationTally,
-    )
-}
+_CLASSES: dict[str, type] = {}
+for _class in (
+    Provenance,
+    CellCounts,
+    CountedProbes,
+    EqualError,
+    FixedSums,
+    FoldedIdentification,
+    FoldedQueries,
+    FoldedVerification,
+    GalleryPart,
+    GomTally,
+    IdentificationTally,
+    KeptScores,
+    MatchLists,
+    ReidTally,
+    Sharing,
+    ThresholdCounts,
+    VerificationPoints,
+    VerificationTally,
+):
+    _CLASSES[_IN_FILES.get(_class.__name__, _class.__name__)] = _class
 
 
 def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
     """Write a `Tally`; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray] = {}
-    tallies: list[Any] = []
+    tallies = distinct_tallies(tally.parts)
+    places = {id(counts): place for place, counts in enumerate(tallies)}
     nodes = {}
     for node, task in tally.parts.items():
-        if not any(t is task.tally for t in tallies):
-            tallies.append(task.tally)
-        number = next(i for i, t in enumerate(tallies) if t is task.tally)
-        nodes[node] = {"tally": number, "options": task.plain_options()}
+        nodes[node] = {"tally": places[id(task.tally)], "options": task.plain_options()}
     header = {
         "bioeval_tally": SCHEMA,
         "protocol": tally.protocol,
@@ -181,15 +178,14 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return what :func:`_pack` turned into JSON."""
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
-        study = offered("saved", value["class"])
-        if study is None:
-            made = _CLASSES[value["class"]]
-        else:
-            made = study.CLASS
+        inner = {name: _unpack(content, arrays) for name, content in value.items()}
+        name = inner.pop("class")
+        study = offered("saved", name)
+        made = _CLASSES[name] if study is None else study.CLASS
         return made(**inner)
     if "array" in value:
         return arrays[value["array"]]
@@ -203,35 +199,36 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
     """Return what is wrong with the header, or an empty string; so do the checks below."""
     right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
-    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
-    right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
+    if right:
+        right = all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
+        right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
     if right:
         return ""
     return "its header names no protocol, FAR targets or ranks"
 
 
 def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
+    """Check the digests of the probes that all tallies of a file have counted."""
+    wrong = "the digests of its probes are damaged"
     if counted is None:
         return ""
-    right = type(counted) is CountedProbes and is_array(counted.probes, "u")
-    right = right and counted.probes.dtype == np.uint64
-    right = right and isinstance(counted.gallery, str) and isinstance(counted.key, str)
-    right = right and (counted.people is None) == (counted.scores is None)
-    for digests in (counted.people, counted.scores):
-        alike = is_array(digests, "u") and digests.dtype == np.uint64
-        right = right and (digests is None or alike and len(digests) == len(counted.probes))
-    right = right and all(t.about.probes == len(counted.probes) for t in tallies)
-    if right:
+    if type(counted) is not CountedProbes or not _as_annotated(counted):
+        return wrong
+    digests: list[Any] = [counted.probes]
+    if counted.people is not None or counted.scores is not None:
+        digests += [counted.people, counted.scores]
+    for each in digests:
+        if not is_array(each, "u") or each.dtype != np.uint64 or len(each) != len(counted.probes):
+            return wrong
+    if {len(counted.probes)}.issuperset(t.about.probes for t in tallies):
         return ""
-    return "the digests of its probes are damaged"
+    return wrong
 
 
 def _wrong_part(part: Any) -> str:
     if part is None:
         return ""
-    right = type(part) is GalleryPart and _as_annotated(part, "str", "tuple[str, ...]")
-    right = right and isinstance(part.covered, tuple) and isinstance(part.missing, tuple)
-    if right and part.covered:
+    if type(part) is GalleryPart and _as_annotated(part) and part.covered:
         return ""
     return "the part of the gallery is damaged"
 
@@ -239,18 +236,19 @@ def _wrong_part(part: Any) -> str:
 def _wrong_sharing(shared: Any) -> str:
     if shared is None:
         return ""
-    right = type(shared) is Sharing and _as_annotated(shared, "bool", "int", "float")
-    if right and shared.epsilon > 0:
+    if type(shared) is Sharing and _as_annotated(shared) and shared.epsilon > 0:
         return ""
     return "its record of sharing is damaged"
 
 
 def _totals(array: np.ndarray) -> list[int]:
     """Return how many values an array has, how many are NaN, and the sum of whole numbers."""
-    missing = 0
+    missing = total = 0
     if array.dtype.kind == "f":
         missing = int(np.isnan(array).sum())
-    return [array.size, missing, int(array.sum()) if array.dtype.kind in "iub" else 0]
+    elif array.dtype.kind in "iub":
+        total = int(array.sum())
+    return [array.size, missing, total]
 
 
 def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
@@ -295,10 +293,7 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
         study = offered("saved", type(tally).__name__)
         if type(tally) not in _NODES[node] and (study is None or node not in study.NODES):
             return f"{node} does not hold the counts of its task"
-        if study is None:
-            check = _CHECKS[type(tally)]
-        else:
-            check = study.damage
+        check = _CHECKS[type(tally)] if study is None else study.damage
         wrong = _about(tally.about) or check(tally)
         if wrong:
             return f"{node}: {wrong}"
@@ -308,30 +303,40 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
 def _about(about: Any) -> str:
     if type(about) is not Provenance:
         return "the description of its data is missing"
-    if _as_annotated(about, "str", "int", "frozenset", "tuple[str, ...]"):
+    if _as_annotated(about):
         return ""
     return "the description of its data is damaged"
 
 
-# What a field holds, by its annotation.
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(x, str) for x in values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+# What a field holds, by its annotation: counts from 0, and numbers that JSON may have made whole.
 _HOLDS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
+    "bool | None": lambda value: isinstance(value, bool | None),
     "int": is_whole,
-    "float": lambda value: isinstance(value, float),
-    "frozenset": lambda value: _are_texts(value),
-    "tuple[str, ...]": lambda value: _are_texts(value),
+    "float": _is_number,
+    "frozenset": lambda value: isinstance(value, frozenset) and _are_texts(value),
+    "tuple[str, ...]": lambda value: isinstance(value, tuple) and _are_texts(value),
+    "dict[str, float]": lambda value: all(map(_is_number, dict(value).values())),
+    "EqualError": lambda value: type(value) is EqualError and _as_annotated(value),
 }
 
 
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, frozenset | tuple) and all(isinstance(x, str) for x in values)
-
-
-def _as_annotated(value: Any, *annotations: str) -> bool:
-    """Whether all fields of these annotations hold what they say, counts from 0."""
-    checked = [field for field in fields(value) if field.type in annotations]
-    return all(_HOLDS[str(field.type)](getattr(value, field.name)) for field in checked)
+def _as_annotated(value: Any, but: str = "") -> bool:
+    """Whether the fields that are no arrays or counts hold what they say, `but` one."""
+    for field in fields(value):
+        holds = _HOLDS.get(str(field.type))
+        if holds is not None and field.name != but and not holds(getattr(value, field.name)):
+            return False
+    return True
 
 
 def _are_counts(value: Any) -> bool:
@@ -340,15 +345,14 @@ def _are_counts(value: Any) -> bool:
 
 
 def _verification(tally: VerificationTally) -> str:
+    """Check attempts of verification, their operating points and the scores around these."""
     genuine, cells, given = tally.genuine, tally.impostor, tally.given
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
     if type(cells) is not CellCounts or not _are_counts(cells.counts):
         return "the impostor counts are not whole numbers of at least 0"
-    whole = (cells.negative_infinite, cells.positive_infinite)
-    if not all(map(is_whole, whole)) or not all(
-        isinstance(x, int) for x in (cells.first, cells.exponent)
-    ):
+    whole = is_whole(cells.negative_infinite) and is_whole(cells.positive_infinite)
+    if not (whole and isinstance(cells.first, int) and isinstance(cells.exponent, int)):
         return "the cells of the impostor counts are damaged"
     if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
         return "the impostor counts have empty cells at their ends"
@@ -369,7 +373,7 @@ def _verification(tally: VerificationTally) -> str:
         return "the operating points are damaged"
     if tally.kept is not None and not _kept(tally.kept, cells):
         return "the scores that were kept are damaged"
-    if not _as_annotated(tally, "str", "int"):
+    if not _as_annotated(tally):
         return "the options it was counted with are damaged"
     return _attempts_disagree(tally)
 
@@ -412,42 +416,40 @@ def _attempts_disagree(tally: VerificationTally) -> str:
 
 def _points(points: Any) -> bool:
     """Check operating points: numbers, and lists by target and by cost."""
-    if type(points) is not VerificationPoints or type(points.equal_error) is not EqualError:
+    if type(points) is not VerificationPoints:
         return False
-    lists: dict[str, tuple[str, ...]] = {
-        "far_target": ("frr_at_far", "threshold_at_far"),
-        "frr_target": ("far_at_frr", "threshold_at_frr"),
-        "costs": ("min_cost", "min_cost_threshold"),
-    }
-    of_lists = {name for key, names in lists.items() for name in (key, *names)}
-    others = {*of_lists, "equal_error", "optima", "symmetric", "every_score", "rows", "rows_fa"}
-    numbers = [getattr(points, x.name) for x in fields(points) if x.name not in others]
-    numbers += [*vars(points.equal_error).values(), *dict(points.optima).values()]
-    right = all(isinstance(x, (int, float)) for x in numbers)
-    right = right and isinstance(points.symmetric, bool | None)
-    right = right and isinstance(points.every_score, bool)
+    right = _as_annotated(points)
     right = right and is_array(points.rows, "f") and bool(np.isfinite(points.rows).all())
     right = right and _are_counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
-    right = right and rises(points.rows, strictly=True)
-    for key, names in lists.items():
-        same = [getattr(points, name) for name in names]
-        first = np.asarray(getattr(points, key))
-        right = right and first.dtype.kind == "f" and first.shape[1:] == (3,) * (key == "costs")
-        right = right and all(is_array(x, "f") and len(x) == len(first) for x in same)
-    return right
+    if not right or not rises(points.rows, strictly=True):
+        return False
+    for at, value, threshold in (
+        (points.far_target, points.frr_at_far, points.threshold_at_far),
+        (points.frr_target, points.far_at_frr, points.threshold_at_frr),
+        (points.costs, points.min_cost, points.min_cost_threshold),
+    ):
+        targets = np.asarray(at)
+        columns = (3,) if at is points.costs else ()
+        if targets.dtype.kind != "f" or targets.shape[1:] != columns:
+            return False
+        for each in (value, threshold):
+            if not is_array(each, "f") or len(each) != len(targets):
+                return False
+    return True
 
 
 def _kept(kept: Any, cells: CellCounts) -> bool:
-    if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
+    if type(kept) is not KeptScores or not _as_annotated(kept):
         return False
-    lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
-    right = all(is_array(x, "f") for x in lists) and _are_counts(kept.below)
-    right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
+    right = is_array(kept.lows, "f") and is_array(kept.highs, "f") and is_array(kept.scores, "f")
+    right = right and is_array(kept.targets, "f") and _are_counts(kept.below)
+    right = right and isinstance(kept.costs, np.ndarray) and kept.costs.dtype.kind == "f"
     bins = Attempts.of_cells(np.empty(0), cells)
     return right and kept.agrees(bins.edges, bins.counts)
 
 
 def _identification(tally: IdentificationTally) -> str:
+    """Check the facts of each probe: lists of one length."""
     lengths = set()
     for name, value in vars(tally).items():
         if name in ("about", "rank_unit", "fusion"):
@@ -463,7 +465,7 @@ def _identification(tally: IdentificationTally) -> str:
         lengths.add(len(value))
     if len(lengths) != 1:
         return "its lists differ in length"
-    if not _as_annotated(tally, "str"):
+    if not _as_annotated(tally):
         return "the options it was counted with are damaged"
     return _ranks_disagree(tally)
 
@@ -505,11 +507,8 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
         if not right or ranks[0] < 1 or not rises(ranks, strictly=True):
             return "the ranks are not an increasing list of numbers"
         shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
-        names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
-        numbers = [*(getattr(tally, x) for x in names), tally.tied + 1]
-    else:
-        numbers = [tally.skipped_claims]
-    if not _as_annotated(tally, "str") or not all(map(is_whole, numbers)):
+        right = is_whole(tally.tied + 1)  # -1: unknown
+    if not right or not _as_annotated(tally, but="tied"):
         return "the options and numbers it was folded with are damaged"
     for name, shape in shapes.items():
         table = getattr(tally, name)
@@ -526,8 +525,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
         return "the thresholds are not an increasing list of numbers"
     if not is_array(ranks, "i") or not rises(ranks, strictly=True) or (ranks < 1).any():
         return "the ranks are not an increasing list of numbers"
-    right = isinstance(measures, tuple) and {*measures} <= _MEANS and len(measures) > 0
-    if not right or not _as_annotated(tally, "str", "bool", "int"):
+    if not (_as_annotated(tally) and {*measures} <= _MEANS and measures):
         return "the options and numbers it was folded with are damaged"
     shape = len(measures) * max(1, len(limits)), VALUE_BINS + 1
     for name, kind in (("values", np.int64), ("ends", np.bool_)):
@@ -542,7 +540,8 @@ def _folded_queries(tally: FoldedQueries) -> str:
 
 
 def _retrieval(tally: ReidTally) -> str:
-    if not _as_annotated(tally, "str"):
+    """Check matches of re-identification, and what each way of counting the CMC has beside."""
+    if not _as_annotated(tally):
         return "the convention it was counted with is damaged"
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
@@ -576,7 +575,7 @@ def _retrieval(tally: ReidTally) -> str:
 
 def _within_thresholds(tally: GomTally) -> str:
     """Check the entries retrieved within thresholds."""
-    if not _as_annotated(tally, "str", "float"):
+    if not _as_annotated(tally):
         return "the convention it was counted with is damaged"
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
@@ -597,6 +596,7 @@ def _retrieved(tally: ReidTally | GomTally) -> bool:
 
 
 def _match_lists(lists: MatchLists, queries: int) -> bool:
+    """Whether there are increasing places of the matches of each query, and facts of each match."""
     if type(lists) is not MatchLists or not _are_counts(lists.starts):
         return False
     starts = lists.starts
@@ -604,10 +604,10 @@ def _match_lists(lists: MatchLists, queries: int) -> bool:
         return False
     if not is_array(lists.distance, "f") or np.isnan(lists.distance).any():
         return False
-    counts = (lists.closer, lists.tied, lists.before)
-    if not all(_are_counts(x) for x in counts):
-        return False
-    return all(len(x) == starts[-1] for x in (lists.distance, *counts))
+    for counts in (lists.closer, lists.tied, lists.before):
+        if not _are_counts(counts) or len(counts) != starts[-1]:
+            return False
+    return bool(len(lists.distance) == starts[-1])
 
 
 _CHECKS: dict[type, Callable[[Any], str]] = {

@@ -77,10 +77,7 @@ class DigestKey:
             if not isinstance(text, (str, bytes)):
                 given = type(text).__name__
             raise DataError(f"key is {given}; expected a text that all sites share")
-        if isinstance(text, str):
-            raw = text.encode("utf-8", "surrogatepass")
-        else:
-            raw = text
+        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         return cls(hashlib.blake2b(raw).digest())
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
@@ -230,9 +227,7 @@ class CountedProbes:
         again = np.delete(known, np.unique(identity, return_index=True)[1])
         if not len(again):
             return []
-        repeat = "repeat"
-        if len(again) == 1:
-            repeat = "repeats"
+        repeat = "repeats" if len(again) == 1 else "repeat"
         return [
             f"{len(again)} of the {len(self.probes)} probes {repeat} an earlier one, with the same "
             f"label, metadata and scores ({_numbers(again)}); these attempts count twice: leave "
@@ -328,19 +323,24 @@ def _places(wanted: np.ndarray, digests: np.ndarray) -> np.ndarray:
 
 def _numbers(rows: np.ndarray) -> str:
     """Return the first few numbers of probes as text."""
-    shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
-    return f"number{'s' * (len(rows) > 1)} {shown}{', ...' * (len(rows) > _SHOWN)}"
+    shown = list(map(str, rows[:_SHOWN].tolist()))
+    if len(rows) > _SHOWN:
+        shown.append("...")
+    if len(rows) == 1:
+        return f"number {shown[0]}"
+    return f"numbers {', '.join(shown)}"
 
 
 def _of_both(one: CountedProbes, other: CountedProbes, name: str) -> np.ndarray | None:
-    """Return digests of the probes of both; None where either is unknown."""
-    digests = [getattr(x, name) for x in (one, other)]
-    if all(x is None for x in digests):
+    """Return digests of the probes of both, 0 where they are unknown; None where all are."""
+    mine, theirs = getattr(one, name), getattr(other, name)
+    if mine is None and theirs is None:
         return None
-    sizes = len(one.probes), len(other.probes)
-    return np.concatenate(
-        [np.zeros(n, np.uint64) if x is None else x for x, n in zip(digests, sizes, strict=True)]
-    )
+    if mine is None:
+        mine = np.zeros(len(one.probes), np.uint64)
+    if theirs is None:
+        theirs = np.zeros(len(other.probes), np.uint64)
+    return np.concatenate([mine, theirs])
 
 
 def mixing_keys(digests: np.ndarray) -> np.ndarray:

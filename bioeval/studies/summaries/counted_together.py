@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
@@ -63,7 +64,7 @@ def _shown(scalars: Scalars, ranks: Sequence[int]) -> Scalars:
     labels = dict(scalars.labels)
     there = labels.get("rank", np.empty(0)).tolist()
     shown = shown_ranks(ranks, there)
-    places = [there.index(rank) for rank in shown]
+    places = list(map(there.index, shown))
     if "rank" in labels:
         labels["rank"] = np.array(shown, dtype=np.int64)
     variables: Variables = {}
@@ -127,7 +128,7 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     shown = shown_ranks(ranks, range(1, longest + 1))
     mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
-    places = [[1, *ranks].index(rank) for rank in shown]
+    places = list(map([1, *ranks].index, shown))
     variables: Variables = {
         "cms": (("rank",), ranked[:, places] / attempts[:, None]),
         "cms_count": (("rank",), ranked[:, places]),
@@ -160,10 +161,10 @@ def summaries_tree(
 
     A number that a partition lacks is NaN, and its variable then float64.
     """
-    by_node: dict[str, list[_Piece]] = {}
+    by_node: dict[str, list[_Piece]] = defaultdict(list)
     for part in parts:
         for node, scalars in part.nodes.items():
-            by_node.setdefault(node, []).append(_Piece(part.partitions, scalars))
+            by_node[node].append(_Piece(part.partitions, scalars))
     datasets: dict[str, xr.Dataset] = {}
     for node, pieces in by_node.items():
         labels = _labels_of(pieces)
@@ -176,9 +177,11 @@ def summaries_tree(
             variables[name] = (("partition", *dims), _joined(name, dims, pieces, labels, number))
         used = {*itertools.chain.from_iterable(dims_of.values())}
         coordinates = {"partition": np.arange(number)}
-        if "cost" in used:
-            variables["cost_prior"] = ("cost",), labels["cost"]
-        coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
+        for dim in labels:
+            if dim == "cost" and dim in used:
+                variables["cost_prior"] = ("cost",), labels[dim]
+            elif dim in used:
+                coordinates[dim] = labels[dim]
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
         datasets[node] = _in_columns(
             build(variables, names_of(node), coordinates, {**task, **attrs})
@@ -200,8 +203,10 @@ def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
         for dim, values in scalars.labels.items():
             known = labels.setdefault(dim, values)
             if not np.array_equal(known, values):
-                both = dict.fromkeys([*known.tolist(), *values.tolist()])
-                labels[dim] = np.array(sorted(both) if dim == "rank" else [*both])
+                both = list(dict.fromkeys([*known.tolist(), *values.tolist()]))
+                if dim == "rank":
+                    both.sort()
+                labels[dim] = np.array(both)
     return labels
 
 
@@ -213,27 +218,29 @@ def _joined(
     number: int,
 ) -> np.ndarray:
     """Return a variable of all partitions."""
-    values_at = []
-    complete = 0
-    for partitions, scalars in pieces:
+    known, dtypes = 0, []
+    shape = [number]
+    for dim in dims:
+        shape.append(len(labels[dim]))
+    for _, scalars in pieces:
         if name in scalars.variables:
             _, values = scalars.variables[name]
+            known += np.size(values)
+            dtypes.append(values.dtype)
+    if known == np.prod(shape):
+        joined = np.zeros(shape, np.result_type(*dtypes))
+    else:
+        joined = np.full(shape, np.nan)
+    for partitions, scalars in pieces:
+        if name in scalars.variables:
             places: list[Any] = [partitions]
             for dim in dims:
                 labelled, whole = scalars.labels[dim], labels[dim].tolist()
                 if len(labelled) == len(whole):
-                    places.append(np.arange(len(whole)))
+                    places.append(range(len(whole)))
                 else:
-                    places.append([whole.index(x) for x in labelled])
-            complete += np.size(values)
-            values_at.append((np.ix_(*places), values))
-    shape = (number, *(len(labels[dim]) for dim in dims))
-    if complete == np.prod(shape):
-        joined = np.zeros(shape, np.result_type(*(values for _, values in values_at)))
-    else:
-        joined = np.full(shape, np.nan)
-    for at, values in values_at:
-        joined[at] = values
+                    places.append(list(map(whole.index, labelled)))
+            _, joined[np.ix_(*places)] = scalars.variables[name]
     return joined
 
 
@@ -263,9 +270,9 @@ def counted_together(
     cards: list[str] = []
     if not OrderedScores.can_hold(scores):
         return parts, cards
-    small = [k for k, (i, j) in enumerate(sets) if len(i) * len(j) <= CELLS]
-    for square, places in _by_layout(scores, sets, small).items():
-        view = scores.select(*sets[places[0]])
+    for square, places in _by_layout(scores, sets).items():
+        rows, columns = sets[places[0]]
+        view = scores.select(rows, columns)
         try:
             card = resolve_card(view, protocol)
             plan = Plan(view, card, options, automatic=protocol == "auto")
@@ -325,20 +332,19 @@ def _points_of(plan: Plan) -> list[str]:
     return [node.rpartition("/")[2] for node in plan.tasks]
 
 
-def _by_layout(
-    scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
-) -> dict[bool, list[int]]:
-    """Return the partitions that are all-against-all, and those that are not."""
-    by_layout: dict[bool, list[int]] = {}
+def _by_layout(scores: Scores, sets: Sequence[IndexSet]) -> dict[bool, list[int]]:
+    """Return the small partitions that are all-against-all, and those that are not."""
+    by_layout: dict[bool, list[int]] = defaultdict(list)
     whole = np.array_equal(scores.probe_ids, scores.gallery_ids)
     inside = np.zeros(max(scores.probe_ids.max(), scores.gallery_ids.max()) + 1, dtype=bool)
-    for k in places:
-        rows, columns = sets[k]
+    for k, (rows, columns) in enumerate(sets):
+        if len(rows) * len(columns) > CELLS:
+            continue
         enrolled = scores.gallery_ids[columns]
         inside[enrolled] = True
         square = (whole and rows is columns) or bool(inside[scores.probe_ids[rows]].all())
         inside[enrolled] = False
-        by_layout.setdefault(square, []).append(k)
+        by_layout[square].append(k)
     return by_layout
 
 
@@ -349,8 +355,8 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     """
     if plan.searches or card.galleries or plan.scores is not view:
         return None
-    jobs: list[Any] = [task.job for task in plan.tasks.values()]
-    for job in jobs:
+    for counted_task in plan.tasks.values():
+        job: Any = counted_task.job
         alone = job.form == "verification" and (job.claims is not None or job.transactions)
         if job.form not in ("verification", "identification") or job.reader is not plan.reader:
             return None
@@ -457,7 +463,7 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
         labels["cost"] = dataset["cost_prior"].values.tolist()
     columns = {}
     for name, x in dataset.data_vars.items():
-        over = [str(dim) for dim in x.dims]
+        over = list(map(str, x.dims))
         if over[0] != "partition":
             continue
         for place in np.ndindex(x.shape[1:]):
@@ -467,7 +473,9 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
             for dim, i in zip(over[1:], place, strict=True):
                 at[dim] = labels[dim][i]
                 attrs["long_name"] += f"; {dim.replace('_', ' ')} {at[dim]!r}"
-                column += f"_{'rank_' * (dim == 'rank')}{at[dim]!r}"
+                if dim == "rank":
+                    column += "_rank"
+                column += f"_{at[dim]!r}"
             if at:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
             columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)

@@ -120,8 +120,10 @@ def summaries(
     for k in range(len(sets)):
         if not done[k]:
             try:
-                view = scores.select(*sets[k])
-                parts.append(PartitionScalars.of_one(k, *scalars_of(view, protocol, options)))
+                rows, columns = sets[k]
+                view = scores.select(rows, columns)
+                by_task, ranks = scalars_of(view, protocol, options)
+                parts.append(PartitionScalars.of_one(k, by_task, ranks))
                 cards.append(resolve_card(view, protocol).name)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {k}: ") from error
@@ -134,11 +136,11 @@ def summaries(
 
 def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return scores that know the junk and the distractors of a card, too."""
-    tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
     view = scores.select()
-    for task in filter(None, tasks):
-        view._junk_ids = (*view._junk_ids, *task.junk_ids)
-        view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
+    if not isinstance(protocol, str):
+        for task in filter(None, (protocol.reid, protocol.gom)):
+            view._junk_ids += tuple(task.junk_ids)
+            view.distractor_ids += tuple(task.distractor_ids)
     return view
 
 
@@ -180,7 +182,7 @@ def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list
 def _given(scores: Scores, partitions: Any) -> list[Any]:
     """Return the partitions as they are given; those of a splitter name their sides."""
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
-        return [{"probes": p, "gallery": g} for p, g in _split(scores, partitions)]
+        return list(_split(scores, partitions))
     scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     listed = isinstance(partitions, Iterable) and not scalar
     if not listed or isinstance(partitions, str | bytes | Mapping):
@@ -191,18 +193,21 @@ def _given(scores: Scores, partitions: Any) -> list[Any]:
     return list(partitions)
 
 
-def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
-    """Yield the rows and the columns of each partition of a splitter."""
+def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the rows and the columns of each partition of a splitter, by the names of the sides."""
     if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):
         for gallery, probes in sides.galleries(splitter):
-            yield sides.places(probes, gallery)
+            rows, columns = sides.places(probes, gallery)
+            yield {"probes": rows, "gallery": columns}
         return
     plan = sides.plan(splitter)
-    for place in plan.places:
-        yield sides.places(*plan.split(*place).sides[1])
+    for repeat, fold in plan.places:
+        _, (probes, gallery) = plan.split(repeat, fold).sides
+        rows, columns = sides.places(probes, gallery)
+        yield {"probes": rows, "gallery": columns}
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -210,7 +215,7 @@ def blocks(found: Found) -> Iterator[Block]:
     for i, (path, ds) in enumerate(found.items()):
         if i:
             yield Sentence()
-        yield Title(f"{path}: {ds.attrs['task']}" if path else str(ds.attrs["task"]))
+        yield Title(": ".join(filter(None, [path, str(ds.attrs["task"])])))
         yield Note(
             f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
         )
@@ -218,19 +223,19 @@ def blocks(found: Found) -> Iterator[Block]:
         for name, values in ds.data_vars.items():
             if "partition" not in values.dims:
                 continue
-            over = [str(dim) for dim in values.dims if dim != "partition"]
-            each = values.transpose(*over, "partition").values
-            if over:
-                labels = ds["cost_prior" if over == ["cost"] else "".join(over)].values.tolist()
+            numbers[str(name)] = values.values
+            for dim in set(values.dims) - {"partition"}:
+                labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
+                each = values.transpose(dim, "partition").values
                 numbers[str(name)] = dict(zip(labels, each, strict=True))
-            else:
-                numbers[str(name)] = each
         rows = []
         for figure in figures(numbers):
             there = figure.value[~np.isnan(figure.value)]
-            cells = (np.nan,) * 4
+            mean = sd = smallest = largest = np.nan
             if len(there):
-                sd = there.std(ddof=1) if len(there) > 1 else np.nan
-                cells = (there.mean(), sd, there.min(), there.max())
-            rows.append([figure.label, *map(figure.written, cells), f"{len(there):,}"])
+                mean, smallest, largest = there.mean(), there.min(), there.max()
+            if len(there) > 1:
+                sd = there.std(ddof=1)
+            cells = map(figure.written, (mean, sd, smallest, largest))
+            rows.append([figure.label, *cells, f"{len(there):,}"])
         yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")

@@ -84,7 +84,9 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
     transformed = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
     paired = pair_up(a, transformed)
     weights = subject_weights(40, 600, seed_sequence(0))
-    first, second = (paired.points(k, weights, np.array([0.1, 0.01])) for k in (0, 1))
+    targets, none = np.array([0.1, 0.01]), np.empty(0)
+    first = paired.points(0, weights, targets, none)
+    second = paired.points(1, weights, targets, none)
     spared = ~weights[paired.numbers[:3]].any(axis=0)
     assert 10 < spared.sum() < 60
     for name in first:

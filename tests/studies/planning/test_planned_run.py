@@ -96,7 +96,7 @@ def test_a_measurement_runs(monkeypatch, given):
 
 
 def _how(dtype="float32", **given):
-    return planned_run._Measured((8, dtype, "cosine"), 10, given.pop("share", None), dtype, **given)
+    return planned_run._Measured(8, dtype, "cosine", 10, given.pop("share", None), dtype, **given)
 
 
 def test_the_measured_blocks_hold_whole_tiles():
@@ -157,7 +157,7 @@ def test_embeddings_are_planned_in_the_dtype_of_their_distances(monkeypatch):
         assert float(plan.embedding_bytes) == x.nbytes
     wide = be.Scores.from_embeddings(x, labels, memory_limit=1)
     plan, how = _planned(monkeypatch, scores=wide)
-    assert (how.embeddings, how.distances) == ((8, "float32", "cosine"), "float64")
+    assert how[:3] == (8, "float32", "cosine") and how.distances == "float64"
     assert float(plan.embedding_bytes) == x.nbytes
     plan, how = _planned(monkeypatch, scores=be.Scores(scores.values, labels))
-    assert how.embeddings[0] == 0
+    assert how.features == 0
