@@ -355,7 +355,9 @@ def evaluate_tasks(
         if options.attacks is not None and not isinstance(sides, SplitSides):
             require_attack_folds(options.attacks, splitter)
     reader = BlockReader(scores)
-    tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
+    for i, options in enumerate(tasks):
+        if options.task != "verification":
+            tasks[i] = options.with_role(splitter, scores)
     if plan.by_parts or any(options.claims is not None for options in tasks):
         evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
     else:
@@ -392,7 +394,7 @@ def evaluate_tasks(
             if splitter.has_galleries and scores.exclude:
                 left = ReducedGalleries(plan.shape)
                 for place in plan.places:
-                    left.add(place, sides.between(*plan.split(*place).sides[1]))
+                    left.add(place, sides.between(plan.split(place).tested))
                 made = left.added_to(made, CROSS)
         _note_seen(made, options)
         datasets.append(made)
@@ -412,7 +414,7 @@ def _resampled(
     pooled = PooledRates(scores.subjects.tolist(), resampling)
     with threads_for(scores):
         for place, threshold in thresholds.items():
-            part = sides.views(plan.split(*place))[1]
+            part = sides.views(plan.split(place))[1]
             if part is not None:
                 pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
     return pooled
@@ -429,8 +431,11 @@ def note_subjects_in_both(
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    shared = [sides.subjects_in_both(plan.split(*place)) for place in plan.places]
-    numbers = [n for n in shared if n is not None]
+    numbers = []
+    for place in plan.places:
+        shared = sides.subjects_in_both(plan.split(place))
+        if shared is not None:
+            numbers.append(shared)
     if not numbers:
         return
     for dataset in made:
@@ -440,7 +445,7 @@ def note_subjects_in_both(
     unit = "folds"
     if isinstance(splitter, Experiment):
         unit = "repeats"
-    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
+    folds = f"{np.count_nonzero(numbers):,} of {counted(len(numbers), unit)}"
     overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
         f"(in {folds}): the rates are not those of new people"
@@ -479,14 +484,15 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
-    parts = [plan.split(*place).sides[1] for place in plan.places]
-    if any(probes is gallery for probes, gallery in parts):
-        return "templates of a part are all compared with each other"
     enrolled, templates, others = [], [], []
-    for probes, gallery in parts:
-        enrolled.append(sides.subjects_in(gallery))
-        templates.append(len(gallery))
-        others.append(sides.subjects_in(np.append(probes, gallery)) - enrolled[-1])
+    for place in plan.places:
+        part = plan.split(place).tested
+        if part.probes is part.gallery:
+            return "templates of a part are all compared with each other"
+        people = len(np.unique(sides.subject[part.gallery]))
+        enrolled.append(people)
+        templates.append(len(part.gallery))
+        others.append(part.subjects(sides.subject) - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(others)} not enrolled"
@@ -534,7 +540,7 @@ def _assure(
 ) -> None:
     """Find the assured threshold of each fold."""
     assert options.assurance is not None
-    parts = {place: sides.views(plan.split(*place)) for place in folds}
+    parts = {place: sides.views(plan.split(place)) for place in folds}
     made = assured_folds(parts, options.assurance, options.templates, options.fusion)
     for place, fold in folds.items():
         fold.assured = made[place]

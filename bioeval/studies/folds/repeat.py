@@ -43,9 +43,15 @@ from bioeval.scores import (
 )
 from bioeval.stats import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
-from bioeval.studies.folds.parts import FoldSide, PartAttempts, Place, counted_parts
+from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.studies.folds.splits import ReducedGalleries, SplitPlan, SplitSides, require_square
+from bioeval.studies.folds.splits import (
+    Place,
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+    selected,
+)
 from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
@@ -227,9 +233,7 @@ def repeat(
         tasks.append(replace(part, ties=ties))
     counted = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(counted, 1):
-        view = None
-        if all(map(len, chosen)):
-            view = scores.select(*chosen)
+        view = selected(scores, chosen)
         if left is not None:
             left.add(place, view)
         for name, values in curves.of(view, attempts, done - 1).items():
@@ -251,20 +255,9 @@ def _parts(
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        return _of_galleries(sides, splitter), (splitter.get_n_splits(), 1)
+        return sides.galleries(splitter), (splitter.get_n_splits(), 1)
     plan = sides.plan(splitter)
-    return _of_tests(sides, plan), plan.shape
-
-
-def _of_galleries(sides: SplitSides, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
-    for repeat, (gallery, probes) in enumerate(sides.galleries(splitter)):
-        yield (repeat, 0), sides.places(probes, gallery)
-
-
-def _of_tests(sides: SplitSides, plan: SplitPlan) -> Iterator[tuple[Place, IndexSet]]:
-    for place in plan.places:
-        probes, gallery = plan.split(*place).sides[1]
-        yield place, sides.places(probes, gallery)
+    return sides.tests(plan), plan.shape
 
 
 class _Curves:

@@ -197,12 +197,11 @@ def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        for gallery, probes in sides.galleries(splitter):
-            yield sides.places(probes, gallery)
-        return
-    plan = sides.plan(splitter)
-    for place in plan.places:
-        yield sides.places(*plan.split(*place).sides[1])
+        partitions = sides.galleries(splitter)
+    else:
+        partitions = sides.tests(sides.plan(splitter))
+    for _, part in partitions:
+        yield part
 
 
 def blocks(found: Found) -> Iterator[Block]:

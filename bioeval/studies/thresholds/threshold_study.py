@@ -550,7 +550,7 @@ def _assured_on_new(
     parts = {}
     for repeat, fold in plan.places:
         if repeat == 0:
-            parts[repeat, fold] = counts.sides.views(plan.split(repeat, fold))
+            parts[repeat, fold] = counts.sides.views(plan.split((repeat, fold)))
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
@@ -716,8 +716,7 @@ def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
 def _subjects(scores: Scores) -> int:
     if are_pairs(scores):
         return len(scores.subjects)
-    sides = SplitSides(scores)
-    return sides.subjects_in(np.arange(sides.n))
+    return len(np.unique(SplitSides(scores).subject))
 
 
 def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
@@ -863,11 +862,11 @@ class Searches:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
         folds = {}
         for place in plan.places:
-            split = plan.split(*place)
+            split = plan.split(place)
             train, test = self.part(split.train), self.part(split.test)
             rule = self.options.distance_rule
             judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
-            made = Fold.of_judged(judged, *split.sizes(self.person))
+            made = Fold.of_judged(judged, split.sizes(self.person))
             folds[place] = made.with_searches(train, test, self.options.ranks)
         return folds
 
