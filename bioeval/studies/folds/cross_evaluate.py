@@ -45,7 +45,6 @@ from bioeval.scores import (
     Progress,
     Scores,
     are_pairs,
-    knows_people,
     leaves_out_attacks,
     require_subjects,
     threads_for,
@@ -65,6 +64,7 @@ from bioeval.studies.folds.folds import (
     evaluate_fitted,
     require_attack_folds,
     require_attacks,
+    unit_of_parts,
     verify,
 )
 from bioeval.studies.folds.intervals import PooledRates
@@ -277,6 +277,9 @@ def cross_evaluate(
     at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
+    at_far = None
+    if far_targets is not None:
+        at_far = check_targets(far_targets)
     options = FoldOptions(
         task=task,
         rule=rule,
@@ -287,7 +290,7 @@ def cross_evaluate(
         ties=ties,
         impostors=impostors,
         interval=interval,
-        far_targets=None if far_targets is None else check_targets(far_targets),
+        far_targets=at_far,
         frr_targets=at_frr,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
@@ -316,7 +319,10 @@ def cross_evaluate(
         )
     transforms = transforms_scores(estimator)
     if transforms:
-        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
+        first = data
+        if isinstance(data, Mapping):
+            first = next(iter(data.values()), None)
+        _as_scores(first, y, meta)
     _check_choice(splitter, options)
     system: TrainedSystem | TransformedScores
     with computed_here("estimator"):  # each fold has scores of its own
@@ -368,7 +374,6 @@ def evaluate_tasks(
             else:
                 evaluated += evaluate_by_parts(plan, sides, [options], reader.about, progress)
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
@@ -377,18 +382,19 @@ def evaluate_tasks(
         if options.attacks is not None:
             add_attacks(folds, plan, sides, options)
         if resampling is not None:
-            chosen = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+            chosen, assured = {}, {}
+            for place, fold in folds.items():
+                if fold.defined:
+                    chosen[place] = fold.threshold
+                if fold.assured is not None and fold.assured.defined:
+                    assured[place] = fold.assured.promise.threshold
             resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
             if options.assurance is not None:
-                assured = {}
-                for place, fold in folds.items():
-                    if fold.assured is not None and fold.assured.defined:
-                        assured[place] = fold.assured.promise.threshold
                 resampled.append(_resampled(scores, sides, plan, assured, options, resampling))
         made = fold_dataset(
             folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
-        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+        made.attrs["sizes_are_of"] = unit_of_parts(scores)
         if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:

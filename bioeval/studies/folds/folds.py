@@ -625,9 +625,7 @@ class TransformedScores:
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        if are_pairs(self.first) and not knows_people(self.first):
-            return "pairs"
-        return "subjects"
+        return unit_of_parts(self.first)
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -697,6 +695,13 @@ class TransformedScores:
             fingerprints=tuple(prints),
             origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
         )
+
+
+def unit_of_parts(scores: Scores) -> str:
+    """Return what the sizes of parts are numbers of."""
+    if are_pairs(scores) and not knows_people(scores):
+        return "pairs"
+    return "subjects"
 
 
 def _all_pairs(scores: Scores | None) -> Attempts:

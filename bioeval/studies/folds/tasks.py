@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import xarray as xr
 
 from bioeval.base import ProtocolError
@@ -30,10 +32,14 @@ def evaluate(
             f"protocol {card.name} has folds without curves and intervals of their own: leave "
             f"out {' and '.join(unused)}, or {how}"
         )
-    targets = card.report.far_targets if options.far_targets is None else options.far_targets
     options.refuse_unused(card)
-    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
-    if at_frr is None:
-        at_frr = ()
-    datasets = evaluate_folds(scores, card, targets, at_frr, progress=progress)
+    far_targets: Any = options.far_targets
+    frr_targets: Any = options.frr_targets
+    if far_targets is None:
+        far_targets = card.report.far_targets
+    if frr_targets is None:
+        frr_targets = card.report.frr_targets
+    if frr_targets is None:
+        frr_targets = ()
+    datasets = evaluate_folds(scores, card, far_targets, frr_targets, progress=progress)
     return tree_of(dict(datasets))

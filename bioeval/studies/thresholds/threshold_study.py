@@ -61,7 +61,7 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.assurance.promise import AssuranceRule
-from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold
+from bioeval.studies.assurance.words import NO_INSTALL, new_people, refuses_threshold
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -88,13 +88,6 @@ STUDY = {
     "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
     "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
-    **{
-        f"optimistic_{rate}_{end}": Name(
-            f"{words} end of the interval by subject of {rate.upper()} at this threshold", iso=iso
-        )
-        for rate, iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", ""))
-        for end, words in (("low", "lower"), ("high", "upper"))
-    },
     "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
@@ -114,6 +107,11 @@ STUDY = {
     **ASSURED,
 }
 
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", "")):
+    for _end, _words in (("low", "lower"), ("high", "upper")):
+        _long = f"{_words} end of the interval by subject of {_rate.upper()} at this threshold"
+        STUDY[f"optimistic_{_rate}_{_end}"] = Name(_long, iso=_iso)
+
 for _rule in ("3", "30"):
     STUDY |= {
         f"subjects_for_{_rule}": Name(
@@ -127,21 +125,19 @@ for _rule in ("3", "30"):
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
 
-_ON_NEW = {
-    f"{_rate}_{_key}": _name
-    for _rate in ("far", "frr", "hter")
-    for _key, _name in statistics_of(CROSS[_rate]).items()
-}
+_ON_NEW: dict[str, Name] = {}
+for _rate in ("far", "frr", "hter"):
+    for _key, _what in statistics_of(CROSS[_rate]).items():
+        _ON_NEW[f"{_rate}_{_key}"] = _what
 
-_ASSURED_ON_NEW = {
-    f"assured_{_rate}_{_key}": _name
-    for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"))
-    for _key, _name in statistics_of(
-        Name(f"{_rate.upper()} on new people at assured thresholds, first division", iso=_iso)
-    ).items()
-}
+STUDY |= _ON_NEW
 
-STUDY |= _ON_NEW | {f"new_{_name}": _what for _name, _what in _ASSURED_ON_NEW.items()}
+_ASSURED_ON_NEW: list[str] = []
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    _long = f"{_rate.upper()} on new people at assured thresholds, first division"
+    for _key, _what in statistics_of(Name(_long, iso=_iso)).items():
+        _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
+        STUDY[f"new_assured_{_rate}_{_key}"] = _what
 
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
@@ -322,13 +318,16 @@ def study_threshold(
         shares = counts.shares
         studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
+    bound = ""
+    if counts.by_subject:
+        bound = '; the column "by subject" has a bound'
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
     crossed = former_names(folded)
     variables = _where_chosen(counts, scores.kind)
-    variables |= {name: crossed[name].item() for name in _ON_NEW}
+    for name in _ON_NEW:
+        variables[name] = crossed[name].item()
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
@@ -356,15 +355,20 @@ def study_threshold(
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
-    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
-    by_people = _by_people(scores)
-    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    attrs["divided"] = "subjects" if by_people else "pairs"
+    for name in _OF_FOLDS:
+        attrs[name] = crossed.attrs[name]
+    attrs["chosen_on"] = _ON_ALL
+    if rule.name == "fixed":
+        attrs["chosen_on"] = "given"
+    said = [str(crossed.attrs["warnings"])]
+    attrs["divided"] = "subjects"
+    if not _by_people(scores):
+        attrs["divided"] = "pairs"
+        said.append(_PAIRS_DIVIDED)
+    said += remarks
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    divided = [] if by_people else [_PAIRS_DIVIDED]
-    said = [str(crossed.attrs["warnings"]), *divided, *remarks]
     doubt = _doubt(counts, scores, fused=templates == "multi")
     if doubt:
         said.append(doubt)
@@ -377,8 +381,10 @@ def study_threshold(
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # of the thresholds, too: a claim is of other data
-    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
-        carrier.attrs["data_digest"] = digest
+    study.attrs["data_digest"] = digest
+    for name in THRESHOLDS:
+        if name in study:
+            study[name].attrs["data_digest"] = digest
     return study
 
 
@@ -552,10 +558,14 @@ def _assured_on_new(
         if repeat == 0:
             parts[repeat, fold] = counts.sides.views(plan.split((repeat, fold)))
     made = assured_folds(parts, assurance, options.templates, options.fusion)
-    folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
+    folds = {}
+    for place, fold_assured in made.items():
+        folds[place] = replace(counts.folds[place], assured=fold_assured)
     shape = 1, plan.shape[1]
     dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {f"new_{x}": ((), dataset[x].item()) for x in _ASSURED_ON_NEW}
+    rates: Variables = {}
+    for name in _ASSURED_ON_NEW:
+        rates[f"new_{name}"] = (), dataset[name].item()
     return rates, refusals([*made.values()], "fold")
 
 
@@ -566,8 +576,10 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
     far = frr = math.nan
     if chosen.defined:
         fa, fr = attempts.errors_at(chosen.threshold)
-        far = fa / impostor if impostor else math.nan
-        frr = fr / genuine if genuine else math.nan
+        if impostor:
+            far = fa / impostor
+        if genuine:
+            frr = fr / genuine
     variables: Variables = {
         "threshold": to_user(chosen.threshold, kind),
         "optimistic_far": far,
@@ -614,10 +626,10 @@ def _by_subject(
         random_state=interval.seed,
     )
     # One threshold of a curve, which shows how errors are correlated where few people err.
-    known: dict[str, Ends] = {
-        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
-        for name in ("far", "frr")
-    }
+    known: dict[str, Ends] = {}
+    for rate in ("far", "frr"):
+        low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
+        known[rate] = there[rate].item(), low, high
     return ends_by_subject(pooled, known), pooled.remarks()
 
 
@@ -726,13 +738,13 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    measured = (
-        f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
-    )
+    measured = f"On {new_people(divided)} the FAR was {100 * far:.3f} %"
     if not target:
         return f"{measured}; the target was 0."
     times = far / target
-    digits = 1 if times < 9.95 else 0
+    digits = 0
+    if times < 9.95:
+        digits = 1
     within = ""
     if low <= target:
         within = ", but its interval contains the target"
@@ -806,6 +818,7 @@ class Searches:
     def __init__(
         self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
     ):
+        """Search for each probe in the whole gallery."""
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
         enrolled = np.unique(codes_of(scores).gallery)
