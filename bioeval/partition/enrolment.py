@@ -93,6 +93,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
+        """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
         who = type(self).__name__
         self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
         self.n_probe = n_probe
@@ -150,7 +151,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         """Return the division of one repeat."""
         included = np.ones(len(samples.subjects), dtype=bool)
         draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        return self._indices(samples.who, *self._roles(samples, included, draws))
+        gallery, probe = self._roles(samples, included, draws)
+        return self._indices(samples.who, gallery, probe)
 
     def _roles(
         self, samples: SplitInput, included: np.ndarray, draws: Stream
@@ -180,13 +182,14 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         may = self._may_enrol(samples)
         candidates = np.bincount(who.codes[may], minlength=len(who))
         wanted = self._wanted(candidates)
-        probes = who.counts - (wanted if self.enrol is None else candidates)
-        few = (candidates < wanted) | (probes < 1)
+        kept = wanted if self.enrol is None else candidates
+        few = (candidates < wanted) | (who.counts - kept < 1)
         if few.any() and self.too_few == "raise":
             self._refuse(samples, np.flatnonzero(few), wanted, candidates)
         return may, wanted, few
 
     def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
+        """Return the flagged samples, or raise where one side has none."""
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
                 raise DataError(
@@ -205,7 +208,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             values = [wanted]
             if listed:
                 values = list(wanted)
-            codes = [column.code(value) for value in values]
+            codes = list(map(column.code, values))
             if not codes or min(codes) < 0:
                 missing = wanted
                 if codes:
@@ -258,10 +261,11 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"
         remedy = f"Choose their treatment: {', '.join(choices[:-1])} or {choices[-1]}"
+        if len(few) == len(who):
+            remedy += f". Better: {_MORE_TEMPLATES}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
             f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
-            f"{'' if len(few) < len(who) else f'. Better: {_MORE_TEMPLATES}'}"
         )
 
 
@@ -314,6 +318,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
+        """Check the options; `enrolled` takes the place of `unenrolled`."""
         who = type(self).__name__
         self.probe_gallery, self.unenrolled = probe_gallery, unenrolled
         self.enrolled = enrolled
@@ -339,6 +344,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return self.n_repeats * self.probe_gallery.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+        """Yield all repeats of the inner division for each draw of the enrolled subjects."""
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
         own = None
         if inner.random_state is not None:

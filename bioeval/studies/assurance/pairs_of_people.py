@@ -135,6 +135,7 @@ class PairShares(AttainableThresholds):
         new_gallery: bool,
         progress: Progress | None = None,
     ):
+        """Count the impostors of each pair of people up to a mean `rate`, or up to a distance."""
         reader = BlockReader(scores)
         job = VerificationJob(reader, templates=templates, fusion=fusion)
         self.about = reader.about
@@ -348,7 +349,8 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
         second = SecondPass([(-np.inf, limit)])
         for _, impostors in attempts.job.attempts(blocks):
             for block in impostors:
-                second.add(*block)
+                values, start, stop = block
+                second.add(values, start, stop)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
     near_scores: np.ndarray = counts_of("near impostors", attempts.reader, near).array()

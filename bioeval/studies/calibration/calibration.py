@@ -217,8 +217,10 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
     min_dcf = np.full(len(priors), np.nan)
     min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
     if pooled is not None:
-        min_dcf = pooled.least_cost(*_weights(priors, costs))
-        min_bayes_error = pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS)))
+        weight_frr, weight_far = _weights(priors, costs)
+        min_dcf = pooled.least_cost(weight_frr, weight_far)
+        weight_frr, weight_far = _weights(scipy.special.expit(LOG_ODDS))
+        min_bayes_error = pooled.least_cost(weight_frr, weight_far)
         min_ece = pooled.cross_entropy(LOG_ODDS)
     variables: Variables = {
         "min_dcf": (("prior",), min_dcf),
@@ -347,17 +349,17 @@ def calibration(
     if equalise is not None:
         if not isinstance(equalise, str):
             raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
-        values = template_columns(scores, equalise, "equalise", gallery=False)[0]
-    ratios = scores.kind == "llr"
+        values, _ = template_columns(scores, equalise, "equalise", gallery=False)
+    wanted, shifts = np.empty(0), None
+    if scores.kind == "llr":
+        wanted, shifts = wanted_distances(checked, pair), LOG_ODDS
     with reported_to(progress):
         counts = count_for_calibration(
-            scores,
-            templates=templates,
-            fusion=fusion,
-            wanted=wanted_distances(checked, pair) if ratios else np.empty(0),
-            shifts=LOG_ODDS if ratios else None,
+            scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
         )
-    options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
+    options = {"templates": templates, "fusion": "none"}
+    if templates == "multi":
+        options["fusion"] = fusion
     if equalise is None:
         return calibration_dataset(counts, checked, pair, options)
     both = _equalised(scores, values, counts, checked, pair, templates, fusion)
@@ -390,9 +392,11 @@ def _equalised(
             frr.append(1 - attempts.genuine / attempts.genuine_attempts)
         if attempts.impostor_attempts:
             far.append(attempts.impostor / attempts.impostor_attempts)
-    none = np.full(len(thresholds), np.nan)
-    miss = np.mean(frr, axis=0) if frr else none
-    accept = np.mean(far, axis=0) if far else none
+    miss = accept = np.full(len(thresholds), np.nan)
+    if frr:
+        miss = np.mean(frr, axis=0)
+    if far:
+        accept = np.mean(far, axis=0)
     place = np.searchsorted(thresholds, bayes)
     cost = miss + np.multiply.outer(beta, accept)
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
@@ -419,7 +423,13 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield Cllr of each system, and decision costs by prior."""
     yield Title("Calibration")
     facts = []
+    attrs = {}
+    columns = set()
+    ratios = False
     for name, ds in found.items():
+        attrs[name] = ds.attrs
+        columns.add(str(ds.attrs.get("equalised", "")))
+        ratios |= "cllr" in ds
         made = ""
         if ds.attrs["origin"]:
             made = f": {printable(str(ds.attrs['origin']))}"
@@ -427,10 +437,8 @@ def blocks(found: Found) -> Iterator[Block]:
         impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
-    left_out = excluded({name: ds.attrs for name, ds in found.items()})
-    yield FactList([*facts, ("Excluded", left_out)], indented=True)
+    yield FactList([*facts, ("Excluded", excluded(attrs))], indented=True)
     yield Sentence()
-    ratios = any("cllr" in ds for ds in found.values())
     rows = []
     for label, name in _COSTS.items():
         if ratios or name.startswith("min_"):
@@ -450,7 +458,9 @@ def blocks(found: Found) -> Iterator[Block]:
             if name not in ds:
                 continue
             heads.append(head)
-            scale, digits = (100, ".3f") if head.endswith("%") else (1, ".4f")
+            scale, digits = 1, ".4f"
+            if head.endswith("%"):
+                scale, digits = 100, ".3f"
             for row, value in zip(rows, ds[name].values.tolist(), strict=True):
                 row.append(number(scale * value, digits))
         yield Table(heads, rows)
@@ -463,8 +473,7 @@ def blocks(found: Found) -> Iterator[Block]:
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
-    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()} - {""}
-    for column in sorted(columns):
+    for column in sorted(columns - {""}):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)
     yield Warnings(found, reworded=False)

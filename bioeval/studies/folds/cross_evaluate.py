@@ -277,9 +277,6 @@ def cross_evaluate(
     at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
-    at_far = None
-    if far_targets is not None:
-        at_far = check_targets(far_targets)
     options = FoldOptions(
         task=task,
         rule=rule,
@@ -290,7 +287,7 @@ def cross_evaluate(
         ties=ties,
         impostors=impostors,
         interval=interval,
-        far_targets=at_far,
+        far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
@@ -319,9 +316,7 @@ def cross_evaluate(
         )
     transforms = transforms_scores(estimator)
     if transforms:
-        first = data
-        if isinstance(data, Mapping):
-            first = next(iter(data.values()), None)
+        first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
         _as_scores(first, y, meta)
     _check_choice(splitter, options)
     system: TrainedSystem | TransformedScores
@@ -361,9 +356,7 @@ def evaluate_tasks(
         if options.attacks is not None and not isinstance(sides, SplitSides):
             require_attack_folds(options.attacks, splitter)
     reader = BlockReader(scores)
-    for i, options in enumerate(tasks):
-        if options.task != "verification":
-            tasks[i] = options.with_role(splitter, scores)
+    tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
     if plan.by_parts or any(options.claims is not None for options in tasks):
         evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
     else:
@@ -437,11 +430,8 @@ def note_subjects_in_both(
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    numbers = []
-    for place in plan.places:
-        shared = sides.subjects_in_both(plan.split(place))
-        if shared is not None:
-            numbers.append(shared)
+    shared = [sides.subjects_in_both(plan.split(place)) for place in plan.places]
+    numbers = [n for n in shared if n is not None]
     if not numbers:
         return
     for dataset in made:

@@ -267,10 +267,7 @@ def _verify_matrix(
             if tested.listed:
                 listed = tested.attempts(options)
             folds[place].points = tested.points(options, listed)
-    on_all = None
-    if options.on_all:
-        (on_all,) = judged[ON_ALL]
-    return Evaluated(folds, on_all)
+    return Evaluated(folds, judged[ON_ALL][0] if options.on_all else None)
 
 
 class CodedFolds(NamedTuple):
@@ -508,9 +505,7 @@ def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) ->
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
     job = VerificationJob(reader, templates=templates, fusion=fusion)
-    if math.isnan(threshold):
-        threshold = -np.inf
-    job.given = ThresholdCounter(np.array([threshold]))
+    job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
     (tally,) = run_jobs(reader, [job])
     assert tally.given is not None
     edges = np.append(tally.given.thresholds, np.inf)
@@ -642,19 +637,16 @@ class TransformedScores:
         from sklearn.base import clone
 
         sides = self.sides[0]
-        views = []
+        views = [of_system.view(split.fitted) for of_system in self.sides]
         train_views, test_views = [], []
         for of_system in self.sides:
-            views.append(of_system.view(split.fitted))
             trained, tested = of_system.views(split)
             train_views.append(trained)
             test_views.append(tested)
         fitted = clone(self.estimator).fit(self._given(views, "training"))
         train = self._transformed(fitted, train_views)
         test = self._transformed(fitted, test_views)
-        made = test
-        if made is None:
-            made = train
+        made = train if test is None else test
         if made is not None:
             options = replace(options, kind=made.kind)
         if isinstance(sides, PairSides):
@@ -686,13 +678,11 @@ class TransformedScores:
         about = Provenance.of(self.first)
         if made is not None:
             about = replace(about, kind=made.kind)
-        prints: list[str] = []
-        for scores in self.systems.values():
-            prints += Provenance.of(scores).fingerprints
+        prints = [Provenance.of(scores).fingerprints for scores in self.systems.values()]
         return replace(
             about,
             name=" + ".join(self.systems) or about.name,
-            fingerprints=tuple(prints),
+            fingerprints=tuple(sum(prints, ())),
             origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
         )
 

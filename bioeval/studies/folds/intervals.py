@@ -129,9 +129,7 @@ class PooledRates:
         """Count the attempts of a part at a threshold, a distance; NaN rejects everything."""
         number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
-        if rejects:
-            threshold = -np.inf
-        at = np.array([threshold])
+        at = np.array([-np.inf if rejects else threshold])
         values, people = attempts.sweep(at, _Renumbered(self._forms, number, rejects))
         counts = by_subject(values, people, at, len(number))
         if rejects:

@@ -133,9 +133,7 @@ class FoldOptions:
     @property
     def fusion_done(self) -> str:
         """The fusion rule, or ``"none"`` where nothing is fused."""
-        if self.fuses:
-            return self.fusion
-        return "none"
+        return self.fusion if self.fuses else "none"
 
     @property
     def resamples(self) -> bool:

@@ -222,9 +222,7 @@ class Searched:
         """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
         kept = self.ranks <= ranks
         at_rank = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
-        if whole:
-            at_rank = at_rank.astype(np.int64)
-        return np.cumsum(at_rank)
+        return np.cumsum(at_rank.astype(np.int64) if whole else at_rank)
 
     def open_set(self) -> OpenSetPoints:
         """Return the attempts as open set has its operating points of them."""
@@ -388,9 +386,7 @@ class FoldSide:
         if self.counted is not None:
             mate = self.counted.mate
             of_open_set, of_closed_set = self.counted.ranks
-            ranks = of_closed_set
-            if open_set:
-                ranks = of_open_set
+            ranks = of_open_set if open_set else of_closed_set
             mated = ranks > 0
             there = ~np.isnan(self.counted.other)
             chosen = of_role(there, self.counted.enrolled, options.impostors)

@@ -96,12 +96,8 @@ class FoldsDisplay(OneResultDisplay):
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(percent)
         translate = self._translate
-        self._labelled(
-            translate("False accept rate, FAR"),
-            translate("False reject rate, FRR"),
-            translate.other("far"),
-            translate.other("frr"),
-        )
+        x, y = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        self._labelled(x, y, translate.other("far"), translate.other("frr"))
         self._titled(words.title, name, map(translate, words.lines))
         self._key_below()
         return self
@@ -115,10 +111,7 @@ class FoldsDisplay(OneResultDisplay):
             low = float(ds.get(f"{limits.format(rate)}_low", np.nan))
             high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
-            if np.isfinite(both).all():
-                bars.append(both)
-            else:
-                bars.append(None)
+            bars.append(both if np.isfinite(both).all() else None)
         given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
         self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **given)
 
@@ -255,11 +248,8 @@ def _folds(system: System) -> np.ndarray | None:
 def _of_partitions(systems: Sequence[System]) -> list[str]:
     """Return in words what the thin lines of folds, or the bands over partitions, are."""
     attrs = systems[0].dataset.attrs
-    lines = 0
-    for system in systems:
-        folds = _folds(system)
-        if folds is not None:
-            lines = max(lines, len(folds))
+    folds = map(_folds, systems)
+    lines = max((len(each) for each in folds if each is not None), default=0)
     if lines:
         number = counted(lines, f"{unit_of(attrs)}s")
         return [f"thin lines: {number}; {limits_in_words(attrs)}"]
@@ -277,9 +267,7 @@ def _at_rank_1(dataset: xr.Dataset, rate: str) -> list[xr.DataArray]:
     arrays = []
     for key in ("mean", "low", "high"):
         array = dataset[f"{rate}_{key}"]
-        if array.ndim > 1:
-            array = array.sel(rank=1)
-        arrays.append(array)
+        arrays.append(array.sel(rank=1) if array.ndim > 1 else array)
     return arrays
 
 
@@ -344,14 +332,10 @@ class RepeatedDisplay(CurvesDisplay):
         for band in self.bands.values():
             arrays += [band.mean, band.low, band.high]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
-        at_least = None
-        if any((np.diff(curve.x) > 1).any() for curve in self.defined):
-            at_least = most  # of folds: chosen ranks
-        last, beyond = ranks_shown(arrays, most, at_least)
+        whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
+        last, beyond = ranks_shown(arrays, most, None if whole else most)
         rank_axis(ax, "x", last)
-        if not self.lines_:
-            lowest = 0.0
-        ax.set_ylim(rate_limits(lowest))
+        ax.set_ylim(rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
@@ -441,13 +425,8 @@ class SpreadDisplay(OneResultDisplay):
 
     def __init__(self, dataset: xr.Dataset):
         super().__init__(dataset)
-        self._rows: list[Averaged] = []
-        self.values: dict[str, np.ndarray] = {}
-        for row in averaged(dataset):
-            values = row.each()
-            if len(values):
-                self._rows.append(row)
-                self.values[row.label] = values
+        self._rows = [row for row in averaged(dataset) if len(row.each())]
+        self.values = {row.label: row.each() for row in self._rows}
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""

@@ -378,9 +378,7 @@ class _Curves:
         names = list(_COUNTS[task])
         if self.part.claims is not None:
             names += ["fa_unenrolled", "unenrolled_attempts"]
-        nothing = {}
-        for name in names:
-            nothing[name] = np.zeros(shapes.get(name, ()), np.int64)
+        nothing = {name: np.zeros(shapes.get(name, ()), np.int64) for name in names}
         for scalar in POINTS_OF[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
@@ -395,10 +393,8 @@ class _Curves:
         over: tuple[str, ...] = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        dims = dict.fromkeys(("gar", "frr", "far", "grr"), over)
-        for scalar in RATES_OF["repeats"]:
-            dims[scalar.name] = over
-        return dims
+        rates = [scalar.name for scalar in RATES_OF["repeats"]]
+        return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
 def _dataset(
@@ -511,9 +507,8 @@ def _band(
     nothing = np.full(values.shape[2:], np.nan)
     if not len(flat):
         return {key: nothing.copy() for key in ("mean", "sd", "low", "high")}
-    mean, sd = flat.mean(axis=0), nothing
-    if len(flat) > 1:
-        sd = flat.std(axis=0, ddof=1)
+    mean = flat.mean(axis=0)
+    sd = flat.std(axis=0, ddof=1) if len(flat) > 1 else nothing
     if band == "quantile":
         low, high = np.quantile(flat, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     else:

@@ -401,12 +401,8 @@ def _ratios(
         at_ranks = "dir"
         if closed:
             scalars, at_ranks = (), "cms"
-        part = {}
-        for name, number in counts.items():
-            if name.startswith(prefix):
-                part[name.removeprefix(prefix)] = number
-        for name, values in rates_of(scalars, part).items():
-            ratios[f"{prefix}{name}"] = values
+        part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
+        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
             genuine = part["genuine_attempts"][..., None]
             ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
@@ -516,9 +512,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         validates = type(splitter).__name__ == "TrainValidationTest"
         if isinstance(splitter, Experiment):
             unit, validates = "repeat", bool(splitter.validation)
-        part = "training"
-        if validates:
-            part = "validation"
+        part = "validation" if validates else "training"
         chosen = "given"
         if options.rule.name != "fixed":
             chosen = f"the {part} part of each {unit}"

@@ -122,10 +122,7 @@ def _splits(
     if isinstance(splitter, Experiment):
         for drawn in splitter.split(range(n), labels, groups, meta=meta):
             train, test = drawn.threshold_probe, drawn.probe
-            fitted = drawn.train
-            if not len(fitted):
-                fitted = train
-            split = Split(train, test, fitted)
+            split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
             if splitter.has_galleries:
                 split = replace(
                     split, train_gallery=drawn.threshold_gallery, test_gallery=drawn.gallery
@@ -151,9 +148,7 @@ def split_samples(
     if isinstance(splitter, Splitter | TrainValidationTest):
         yield from splitter.split(range(n), labels, groups, meta=meta)
         return
-    codes: np.ndarray = np.zeros(n)
-    if labels is not None:
-        codes = LabelCodes(labels, "labels").codes
+    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
     by = codes
     if groups is not None and np.ndim(groups) <= 1:
         by = LabelCodes(groups, "groups").codes
@@ -204,10 +199,7 @@ class SplitPlan:
             if trained[split.test].any():
                 raise DataError("the splitter puts samples into both training and test")
             complete = not by_parts and len(split.train) + len(split.test) == n
-            other = None
-            if not complete:
-                other = split
-            self._others.append(other)
+            self._others.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
         self.codes = None
@@ -241,10 +233,7 @@ class SplitPlan:
     @property
     def places(self) -> list[Place]:
         """Repeat and fold of each split."""
-        places = []
-        for repeat in range(self.shape[0]):
-            places += [(repeat, fold) for fold in range(self.folds_of(repeat))]
-        return places
+        return [(r, k) for r in range(self.shape[0]) for k in range(self.folds_of(r))]
 
     def folds_of(self, repeat: int) -> int:
         """Return the number of folds of a repeat."""
@@ -302,10 +291,8 @@ class SplitSides:
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = codes[chosen]
-        self.meta = {}
-        for name, column in scores.probe_meta.items():
-            if name in scores.gallery_meta:
-                self.meta[name] = _both(column, scores.gallery_meta[name])[chosen]
+        shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
+        self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
 
     def plan(self, splitter: Any) -> SplitPlan:
         """Return all splits into training and test."""

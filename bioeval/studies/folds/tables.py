@@ -231,9 +231,7 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
             too_wide.append(head)
         else:
             kept.append(head)
-    between = 2
-    if width < 90:
-        between = 1
+    between = 1 if width < 90 else 2
     table = plain_table(kept, between)
     of_points = False
     for row in rows:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import xarray as xr
 
 from bioeval.base import ProtocolError
@@ -33,13 +31,9 @@ def evaluate(
             f"out {' and '.join(unused)}, or {how}"
         )
     options.refuse_unused(card)
-    far_targets: Any = options.far_targets
-    frr_targets: Any = options.frr_targets
-    if far_targets is None:
-        far_targets = card.report.far_targets
-    if frr_targets is None:
-        frr_targets = card.report.frr_targets
-    if frr_targets is None:
-        frr_targets = ()
-    datasets = evaluate_folds(scores, card, far_targets, frr_targets, progress=progress)
+    targets = card.report.far_targets if options.far_targets is None else options.far_targets
+    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    if at_frr is None:
+        at_frr = ()
+    datasets = evaluate_folds(scores, card, targets, at_frr, progress=progress)
     return tree_of(dict(datasets))

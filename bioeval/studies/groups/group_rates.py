@@ -249,10 +249,7 @@ def flag_warnings(
             "ranked"
         )
     for flags, what in errors:
-        of_few = few
-        if flags.ndim == 2:
-            of_few = few[:, None] | few
-        others = flags & ~of_few
+        others = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
         if others.any():
             where = f"{int(others.sum())} of {others.size} pairs of groups"
             if others.ndim == 1:
@@ -320,10 +317,7 @@ def group_intervals(
     at_far = np.empty((2, number, len(targets), weights.shape[1]))
     for g in range(number):
         taken, made = accepted(g, at)
-        rejected = made
-        if len(at):
-            rejected = made - taken[0]
-        frr[g] = ratio(rejected, made)
+        frr[g] = ratio(made - taken[0] if len(at) else made, made)
         taken, made = accepted(g, nodes[g])
         layers = np.cumsum(sink.own[g], axis=0)
         own_far = ratio(layers[:-1], layers[-1])
@@ -403,9 +397,7 @@ class _ByGroup:
         """Lay out the layers: `at` is the common threshold, if any, `nodes` are those of groups."""
         self.group = group
         self.thresholds = np.unique(np.concatenate([at, *nodes]))
-        self.accepted = 0
-        if len(at):
-            self.accepted = int(np.searchsorted(self.thresholds, at[0]) + 1)
+        self.accepted = int(np.searchsorted(self.thresholds, at[0]) + 1) if len(at) else 0
         self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
         self.starts, self._within = [], []
         for own in nodes:

@@ -158,9 +158,7 @@ class GroupsDisplay(OneResultDisplay):
         low = high = 1.0
         if len(positive):
             low, high = float(positive.min()), float(positive.max())
-        norm = LogNorm(low, high)
-        if low == high:
-            norm = LogNorm(low / 1.5, high * 1.5)
+        norm = LogNorm(low / 1.5, high * 1.5) if low == high else LogNorm(low, high)
         colours = ScalarMappable(norm, "cividis")
         picture = np.empty((*far.shape, 4))
         picture[:] = colours.to_rgba(np.where(far > 0, far, low))

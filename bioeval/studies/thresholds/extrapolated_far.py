@@ -19,17 +19,7 @@ from bioeval.base import (
     reported_to,
     stage,
 )
-from bioeval.results import (
-    Block,
-    Found,
-    Note,
-    Sentence,
-    Title,
-    about_attrs,
-    along,
-    build,
-    threshold_text,
-)
+from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
 from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, require_scores
 from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
@@ -197,9 +187,7 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
             return u * np.exp(-step)
         return u - (u - closest.distance[0]) * np.expm1(step)
 
-    last = 8
-    if natural:
-        last = 40
+    last = 40 if natural else 8
     steps = np.linspace(0, last, 2001)
     kept = model(place(steps))[2] <= np.log(target)
     first = int(np.argmax(kept))
@@ -299,10 +287,7 @@ def extrapolate_far(
     reason = closest.refusal(natural) or _out_of_reach(target, shares)
     logs, drawn = np.full((3, len(distances)), np.nan), np.empty((5, 0))
     if not reason:
-        if natural:
-            model = _power_law(closest, options)
-        else:
-            model = _generalised_pareto(closest, options)
+        model = (_power_law if natural else _generalised_pareto)(closest, options)
         if target:
             distances = _loosest(model, closest, target, natural)
         logs, drawn = model(distances), _drawn(model, closest, natural)
@@ -312,9 +297,9 @@ def extrapolate_far(
     if larger_is_closer(scores.kind):
         distances, logs, drawn = distances[::-1], logs[:, ::-1], drawn[:, ::-1]
     rates = np.minimum(np.exp(logs), 1.0)
-    variables = along(("threshold",), **dict(zip(EXTRAPOLATED, rates, strict=True)))
+    variables = {x: (("threshold",), rate) for x, rate in zip(EXTRAPOLATED, rates, strict=True)}
     curves = to_user(drawn[0], scores.kind), *drawn[1:]
-    variables |= along(("model",), **dict(zip(DRAWN, curves, strict=True)))
+    variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
     attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", [LABEL])
     by = "generalised Pareto tail of the closest 3 % of impostor attempts: upper limit alone"
     if natural:
@@ -335,10 +320,7 @@ def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
     (end,) = _loosest(model, closest, least, natural)
     if np.isnan(end):
         end = closest.distance[0]
-    if natural:
-        at = np.geomspace(end, u, _POINTS)
-    else:
-        at = np.linspace(end, u, _POINTS)
+    at = (np.geomspace if natural else np.linspace)(end, u, _POINTS)
     logs = model(at)
     _withhold(logs, at, closest, natural)
     reached = np.append(0.0, np.cumsum(closest.count)) / closest.total

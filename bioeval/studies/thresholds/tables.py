@@ -124,9 +124,7 @@ class StudyTable:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
-            impostors = "impostors"
-            if self._of_searches:
-                impostors = f"searches by {_UNENROLLED}"
+            impostors = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
             over = attrs.get("assured_over", "pairs of people")
             on_these = (
                 f"{_accepts(attrs['kind'])} {v['assured_threshold']!r}; on "
@@ -151,9 +149,7 @@ class StudyTable:
     def _rates(self, width: int) -> tuple[Table, list[str]]:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
-        here = "where chosen"
-        if self._given:
-            here = "these data"
+        here = "these data" if self._given else "where chosen"
         heads = ["", here, new, "over folds"]
         left_out = []
         if self._by_subject:
@@ -166,9 +162,7 @@ class StudyTable:
         else:
             heads += ["pooled", "sd"]
         table = plain_table(heads)
-        shown = _LABELS
-        if "new_assured_far_mean" in v:
-            shown = _LABELS | _ASSURED
+        shown = _LABELS | _ASSURED if "new_assured_far_mean" in v else _LABELS
         for rate, label in shown.items():
             chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
             cells = {
@@ -217,9 +211,7 @@ class StudyTable:
             )
         yield Text(columns, style="dim")
         if len(t) and not self._given:
-            sd = np.nan
-            if len(t) > 1:
-                sd = t.std(ddof=1)
+            sd = t.std(ddof=1) if len(t) > 1 else np.nan
             yield Text(
                 f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
                 f"sd {sd:.3g}.",
@@ -245,17 +237,12 @@ def _scalars(study: xr.Dataset) -> dict[str, Any]:
 
 def _accepts(kind: str) -> str:
     """Return the words before a threshold: which scores are accepted."""
-    sign = "<="
-    if larger_is_closer(kind):
-        sign = ">="
+    sign = ">=" if larger_is_closer(kind) else "<="
     return f"accept where the {noun_of(kind)} {sign}"
 
 
 def _as_text(cell: dict[str, Any]) -> Text:
-    style = ""
-    if cell["strong"]:
-        style = "bold"
-    return Text(cell["text"], style)
+    return Text(cell["text"], "bold" if cell["strong"] else "")
 
 
 def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
@@ -266,39 +253,35 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         return
     searches, attrs = "unenrolled_people" in v, study.attrs
     pairs = far and not searches
-    heads = [""]
-    if people and searches:
-        heads.append("People not enrolled")
-    elif people:
-        heads.append("People")
-    if pairs and people:
-        heads.append("Pairs of people")
-    elif pairs:
-        heads.append("Impostor pairs")
+    heads: dict[str, str] = {}
+    if people:
+        heads["subjects"] = "People not enrolled" if searches else "People"
+    if pairs:
+        heads["impostors"] = "Pairs of people" if people else "Impostor pairs"
     if far:
-        heads.append("Missing")
-    rows: list[list[dict[str, Any]]] = []
+        heads["more"] = "Missing"
 
-    def add(words: str, of_people: Any, of_pairs: Any, missing: Any, asked: bool = False) -> None:
-        """Add a row of the columns that are shown; `asked` for is what stands out."""
-        row = [{"text": words, "strong": asked}]
-        for shown, number in ((people, of_people), (pairs, of_pairs), (far, missing)):
-            if shown:
-                row.append({"text": _written(number), "right": True, "strong": asked})
-        rows.append(row)
+    def row(words: str, numbers: dict[str, Any], asked: bool = False) -> list[dict[str, Any]]:
+        """Return the cells of a row; what is `asked` for stands out."""
+        cells = [{"text": words, "strong": asked}]
+        for key in heads:
+            text = _written(numbers.get(key, ""))
+            cells.append({"text": text, "right": True, "strong": asked})
+        return cells
 
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
-    add("these data", v.get("unenrolled_people", v.get("subjects", "")), compared, "")
+    there = v.get("unenrolled_people", v.get("subjects", ""))
+    rows = [row("these data", {"subjects": there, "impostors": compared})]
     for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-        wanted = v.get(f"subjects_for_{rule}", "")
-        add(words, wanted, v.get(f"impostors_for_{rule}", ""), v.get(f"more_for_{rule}", ""))
+        rows.append(row(words, {key: v.get(f"{key}_for_{rule}", "") for key in heads}))
     for kind, name, before in (
         ("estimated", "people_estimated", "about "),
         ("guaranteed", "people_needed", ""),
     ):
         if np.isfinite(number := v.get(name, np.nan)):
             words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
-            add(words, f"{before}{number:,.0f}", "", "", kind == attrs["assurance"])
+            asked = kind == attrs["assurance"]
+            rows.append(row(words, {"subjects": f"{before}{number:,.0f}"}, asked))
     said = "The rules assume independent attempts, and only people are independent."
     if not people:
         said = "The rules assume independent pairs, and pairs that share people are not."
@@ -313,21 +296,16 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         )
     if "people_needed" in v:
         said += " A promise rests on people: more templates of the same people hardly help."
-    needy, rate = "people", "FAR"
-    if not people:
-        needy = "impostor pairs"
-    if not far:
-        rate = "FRR"
+    needed = "people" if people else "impostor pairs"
+    rate = "FAR" if far else "FRR"
     yield {
         "name": "people",
-        "caption": term_translator(study)(f"{needy} that the {rate} needs"),
-        "heads": heads,
+        "caption": term_translator(study)(f"{needed} that the {rate} needs"),
+        "heads": ["", *heads.values()],
         "rows": rows,
         "note": said,
     }
 
 
 def _written(number: Any) -> str:
-    if isinstance(number, str):
-        return number
-    return f"{number:,.0f}"
+    return number if isinstance(number, str) else f"{number:,.0f}"

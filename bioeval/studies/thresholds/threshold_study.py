@@ -326,8 +326,7 @@ def study_threshold(
     )
     crossed = former_names(folded)
     variables = _where_chosen(counts, scores.kind)
-    for name in _ON_NEW:
-        variables[name] = crossed[name].item()
+    variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
@@ -355,11 +354,8 @@ def study_threshold(
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
-    for name in _OF_FOLDS:
-        attrs[name] = crossed.attrs[name]
-    attrs["chosen_on"] = _ON_ALL
-    if rule.name == "fixed":
-        attrs["chosen_on"] = "given"
+    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     said = [str(crossed.attrs["warnings"])]
     attrs["divided"] = "subjects"
     if not _by_people(scores):
@@ -558,14 +554,10 @@ def _assured_on_new(
         if repeat == 0:
             parts[repeat, fold] = counts.sides.views(plan.split((repeat, fold)))
     made = assured_folds(parts, assurance, options.templates, options.fusion)
-    folds = {}
-    for place, fold_assured in made.items():
-        folds[place] = replace(counts.folds[place], assured=fold_assured)
+    folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {}
-    for name in _ASSURED_ON_NEW:
-        rates[f"new_{name}"] = (), dataset[name].item()
+    rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 
 
@@ -742,9 +734,7 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     if not target:
         return f"{measured}; the target was 0."
     times = far / target
-    digits = 0
-    if times < 9.95:
-        digits = 1
+    digits = 1 if times < 9.95 else 0
     within = ""
     if low <= target:
         within = ", but its interval contains the target"
