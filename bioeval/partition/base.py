@@ -389,9 +389,8 @@ class Parameters:
         short.maxother = short.maxstring = 1000
         shown = []
         for name, value in self.get_params(deep=False).items():
-            if isinstance(value, np.ndarray):
-                value = value.tolist()
-            shown.append(f"{name}={short.repr(value)}")
+            text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+            shown.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _repr_html_(self) -> str:

@@ -205,14 +205,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
             listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
-            values = [wanted]
-            if listed:
-                values = list(wanted)
+            values = list(wanted) if listed else [wanted]
             codes = list(map(column.code, values))
             if not codes or min(codes) < 0:
-                missing = wanted
-                if codes:
-                    missing = values[codes.index(-1)]
+                missing = values[codes.index(-1)] if codes else wanted
                 raise DataError(
                     f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
                     f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
@@ -229,9 +225,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        most = candidates
-        if self.enrol is None:
-            most = candidates - 1
+        most = candidates - 1 if self.enrol is None else candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
@@ -254,9 +248,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             need = f"{wanted[one]} to enrol and one to probe"
             held = f"{who.counts[one]} in all"
         else:
-            least = 1
-            if self.n_gallery is not None:
-                least = wanted[one]
+            least = wanted[one] if self.n_gallery is not None else 1
             need = f"{least} to enrol by metadata and another to probe"
             held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"

@@ -347,9 +347,7 @@ class _Given(Splitter[TrainTest]):
         """Return the codes of folds in the order that is given."""
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
-        wanted = []
-        if self.folds is not None:
-            wanted = list(self.folds)
+        wanted = list(self.folds) if self.folds is not None else []
         order = list(map(labels.code, wanted))
         if len(listed) < len(wanted):
             raise DataError(f"{who}: folds names a fold more than once; expected each once")

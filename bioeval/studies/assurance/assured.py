@@ -616,9 +616,7 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     yield Title(f"{v['verdict'].capitalize()}: {verdict}")
     yield DataHeader(found)
     yield Sentence()
-    over = "people"
-    if name == "far":
-        over = "pairs of people"
+    over = "pairs of people" if name == "far" else "people"
     yield Sentence(
         f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
         f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "

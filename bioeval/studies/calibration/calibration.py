@@ -357,9 +357,7 @@ def calibration(
         counts = count_for_calibration(
             scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
         )
-    options = {"templates": templates, "fusion": "none"}
-    if templates == "multi":
-        options["fusion"] = fusion
+    options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
     if equalise is None:
         return calibration_dataset(counts, checked, pair, options)
     both = _equalised(scores, values, counts, checked, pair, templates, fusion)
@@ -392,11 +390,9 @@ def _equalised(
             frr.append(1 - attempts.genuine / attempts.genuine_attempts)
         if attempts.impostor_attempts:
             far.append(attempts.impostor / attempts.impostor_attempts)
-    miss = accept = np.full(len(thresholds), np.nan)
-    if frr:
-        miss = np.mean(frr, axis=0)
-    if far:
-        accept = np.mean(far, axis=0)
+    none = np.full(len(thresholds), np.nan)
+    miss = np.mean(frr, axis=0) if frr else none
+    accept = np.mean(far, axis=0) if far else none
     place = np.searchsorted(thresholds, bayes)
     cost = miss + np.multiply.outer(beta, accept)
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
@@ -423,13 +419,7 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield Cllr of each system, and decision costs by prior."""
     yield Title("Calibration")
     facts = []
-    attrs = {}
-    columns = set()
-    ratios = False
     for name, ds in found.items():
-        attrs[name] = ds.attrs
-        columns.add(str(ds.attrs.get("equalised", "")))
-        ratios |= "cllr" in ds
         made = ""
         if ds.attrs["origin"]:
             made = f": {printable(str(ds.attrs['origin']))}"
@@ -437,8 +427,10 @@ def blocks(found: Found) -> Iterator[Block]:
         impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
-    yield FactList([*facts, ("Excluded", excluded(attrs))], indented=True)
+    left_out = excluded({name: ds.attrs for name, ds in found.items()})
+    yield FactList([*facts, ("Excluded", left_out)], indented=True)
     yield Sentence()
+    ratios = any("cllr" in ds for ds in found.values())
     rows = []
     for label, name in _COSTS.items():
         if ratios or name.startswith("min_"):
@@ -458,21 +450,18 @@ def blocks(found: Found) -> Iterator[Block]:
             if name not in ds:
                 continue
             heads.append(head)
-            scale, digits = 1, ".4f"
-            if head.endswith("%"):
-                scale, digits = 100, ".3f"
+            scale, digits = (100, ".3f") if head.endswith("%") else (1, ".4f")
             for row, value in zip(rows, ds[name].values.tolist(), strict=True):
                 row.append(number(scale * value, digits))
         yield Table(heads, rows)
     yield Sentence()
-    actual = ""
-    if ratios:
-        actual = "Actual: at the Bayes threshold. "
+    actual = "Actual: at the Bayes threshold. " if ratios else ""
     yield Note(
         "Minimum: after the best monotone map, or at the best threshold, on these data "
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
+    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()}
     for column in sorted(columns - {""}):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)

@@ -394,9 +394,7 @@ class _Steps:
         """Take the blocks of the training attempts of both classes."""
         pooled = counts.pooled
         if pooled is None:
-            missing = "genuine"
-            if len(counts.genuine):
-                missing = "impostor"
+            missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
         self._sign = 1.0 if larger_is_closer(counts.about.kind) else -1.0
         # From the least similar block on, as similarities.

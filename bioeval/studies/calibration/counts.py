@@ -152,8 +152,7 @@ def count_for_calibration(
         counter = ThresholdCounter(thresholds)
         losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
         for block in job.sweep():
-            values, start, stop = block
-            counter.add(values, start, stop)
+            counter.add(*block)
             if shifts is not None:
                 losses += _losses(block, -1.0, shifts)
         fa = np.cumsum(counter.counts)[:-1]

@@ -136,10 +136,7 @@ class TippettDisplay(CurvesDisplay):
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
         ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
-        at = dict.fromkeys(self.lines_, 0.65)
-        for name in at:
-            if name.endswith("impostor"):
-                at[name] = 0.35
+        at = {name: 0.35 if name.endswith("impostor") else 0.65 for name in self.lines_}
         return self._finish(at=at)
 
 

@@ -438,9 +438,7 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    unit = "folds"
-    if isinstance(splitter, Experiment):
-        unit = "repeats"
+    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
     folds = f"{np.count_nonzero(numbers):,} of {counted(len(numbers), unit)}"
     overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "

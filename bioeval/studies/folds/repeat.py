@@ -438,16 +438,12 @@ def _dataset(
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    for name, over in dims.items():
-        variables[name] = ((*each, *over), rates[name])
-        statistics = _band(rates[name], band, confidence, AVERAGED[name].bounds)
-        for key in ("mean", "low", "high"):
-            variables[f"{name}_{key}"] = (over, statistics[key])
-    for name, values in points.items():
-        over = dims_of_point(name)
-        variables[name] = ((*each, *over), values)
-        statistics = _band(values, band, confidence, AVERAGED[name].bounds)
-        for key in ("mean", "low", "high", "sd"):
+    averaged = rates | points
+    for name in (*dims, *points):
+        over = dims.get(name, dims_of_point(name))
+        variables[name] = ((*each, *over), averaged[name])
+        statistics = _band(averaged[name], band, confidence, AVERAGED[name].bounds)
+        for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
     for name, values in arrays.items():

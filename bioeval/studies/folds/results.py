@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from bioeval.base import (
     RATES_OF,
     VERIFICATION,
     Name,
-    Scalar,
     counted,
     picked,
     rates_of,
@@ -200,7 +199,7 @@ class _Places:
         mappings = list(map(attrgetter(attribute), folds))
         arrays = {}
         for name in mappings[0]:
-            arrays[name] = self._spread(list(map(itemgetter(name), mappings)), fill)
+            arrays[name] = self._spread([values[name] for values in mappings], fill)
         return arrays
 
     def _spread(self, values: list[Any], fill: Any) -> np.ndarray:
@@ -289,9 +288,7 @@ def fold_dataset(
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
-    unit = "fold"
-    if isinstance(splitter, Experiment):
-        unit = "repeat"
+    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
     warnings = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
@@ -397,10 +394,8 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        scalars: Sequence[Scalar] = FOLD_RATES
-        at_ranks = "dir"
-        if closed:
-            scalars, at_ranks = (), "cms"
+        scalars = () if closed else FOLD_RATES
+        at_ranks = "cms" if closed else "dir"
         part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
         ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
@@ -597,18 +592,14 @@ def _few_attempts(
         return []
     genuine = int(counts["genuine_attempts"][there].min())
     impostor = int(counts["impostor_attempts"][there].min())
-    rate = "FRR"
-    if options.task == "open_set":
-        rate = "DIR"
+    rate = "DIR" if options.task == "open_set" else "FRR"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
     said = support_warnings(options.far_targets, impostor, False, rate, people)
     said += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
-    more = "a larger test part"
-    if unit == "fold":
-        more = "fewer folds"
+    more = "fewer folds" if unit == "fold" else "a larger test part"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in said]
 
 

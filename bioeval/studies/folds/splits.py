@@ -527,9 +527,7 @@ def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
     pairs = are_pairs(scores)
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        what = "these scores"
-        if pairs:
-            what = "a list of pairs"
+        what = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {what} "
             f"({scores.layout}) are already divided; give all templates against all, or use "

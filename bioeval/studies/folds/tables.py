@@ -188,9 +188,7 @@ def _assured(dataset: xr.Dataset) -> str:
     if len(t):
         where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
     folds = counted(dataset["genuine_attempts"].size, f"{unit_of(attrs)}s")
-    left = ""
-    if refused:
-        left = f"; none in {refused} of {folds}"
+    left = f"; none in {refused} of {folds}" if refused else ""
     return (
         f"assured threshold, {100 * attrs['assure']:g} % confidence, {attrs['assurance']}, from "
         f"the same part{where}{left}"

@@ -327,9 +327,7 @@ def group_intervals(
             at_far[1, g, i] = _threshold_at_far(own_far, nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
-    sign = 1.0
-    if larger_is_closer(tally.about.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
     itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
     itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data

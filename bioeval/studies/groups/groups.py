@@ -252,9 +252,8 @@ def by_group(
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
-    ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": "none"}
-    if templates == "multi":
-        ds.attrs["fusion"] = fusion
+    fused = fusion if templates == "multi" else "none"
+    ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": fused}
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, attempts, of_person, options)
@@ -263,17 +262,13 @@ def by_group(
 
 def _about(group: Any, rule: Rule) -> dict[str, str]:
     """Return the attributes of the groups and of the threshold."""
-    about = {
-        "by": "given values",
+    given = rule.name == "fixed"
+    return {
+        "by": group if isinstance(group, str) else "given values",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
-        "chosen_on": "the same data; its errors there are optimistic",
+        "chosen_on": "given" if given else "the same data; its errors there are optimistic",
     }
-    if isinstance(group, str):
-        about["by"] = group
-    if rule.name == "fixed":
-        about["chosen_on"] = "given"
-    return about
 
 
 def _subjects(scores: Scores) -> Codes:
@@ -371,14 +366,9 @@ def blocks(found: Found) -> Iterator[Block]:
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
     rows = []
     for i, name in enumerate(names):
-        few = ""
-        if ds["few_subjects"][i]:
-            few = "*"
+        few = "*" if ds["few_subjects"][i] else ""
         counts = [f"{int(ds[x][i]):,}" for x in counted]
-        place: tuple[int, ...] = (i, i)
-        if searches:
-            place = (i,)
-        far = _written(ds, "far", place)
+        far = _written(ds, "far", (i,) if searches else (i, i))
         rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", (i,)), far])
     total = [f"{int(ds[x].sum()):,}" for x in counted]
     far_overall = ""
@@ -406,9 +396,7 @@ def blocks(found: Found) -> Iterator[Block]:
     for name in INEQUITY:
         low = float(ds.get(f"{name}_low", np.nan))
         high = float(ds.get(f"{name}_high", np.nan))
-        between = ""
-        if low == low:
-            between = f"[{low:.4g}, {high:.4g}]"
+        between = f"[{low:.4g}, {high:.4g}]" if low == low else ""
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
         if searches:
             label = label.replace(" within groups", "")
@@ -445,9 +433,7 @@ def _written(ds: xr.Dataset, name: str, place: tuple[int, ...], ends: bool = Tru
     """Return a rate in per cent, with its interval and its flag."""
     value = float(ds[name].values[place])
     flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
-    flag = ""
-    if flagged and value == value:
-        flag = "*"
+    flag = "*" if flagged and value == value else ""
     text = percent(value, "fine", "") + flag
     if ends and f"{name}_low" in ds:
         low = float(ds[f"{name}_low"].values[place])
@@ -502,9 +488,7 @@ def searches_by_group(
         "far_targets": list(dict.fromkeys(sought)),
     }
     plain = {**given, "interval": None}
-    at = 0.0
-    if rule.name == "fixed":
-        at = rule.values[0]
+    at = rule.values[0] if rule.name == "fixed" else 0.0
     whole = open_set(scores, **plain, thresholds=[at])
     if rule.name != "fixed":
         chosen = whole["eer_threshold"]

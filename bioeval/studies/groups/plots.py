@@ -110,9 +110,7 @@ class GroupsDisplay(OneResultDisplay):
         """Return the lines below the title: threshold, intervals and flags."""
         attrs, translate = self._dataset.attrs, self._translate
         given = str(attrs.get("chosen_on", "")) == "given"
-        chosen = ", chosen on these data"
-        if given:
-            chosen = ""
+        chosen = "" if given else ", chosen on these data"
         lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
         if given:
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
@@ -184,9 +182,7 @@ class GroupsDisplay(OneResultDisplay):
         number = len(self.groups)
         shown = np.arange(0, number, -(-number // NAMED))
         # In two lines where there is room for them.
-        most = 18
-        if number <= NUMBERED:
-            most = 36
+        most = 36 if number <= NUMBERED else 18
         names = []
         width = 0
         people = self._dataset["subjects"].values

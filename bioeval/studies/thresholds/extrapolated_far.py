@@ -62,6 +62,7 @@ class _Closest:
     """The closest impostors by distance; both directions of a pair of templates are half each."""
 
     def __init__(self, scores: Scores, shares: PairShares):
+        """Take the distances up to the wider tail, with the people and attempts of each."""
         self.shares = shares
         self.ways = ways = 2 if scores.layout == "all-against-all" else 1
         low, high, layer, count, self.attempts = shares.closest()
@@ -187,8 +188,7 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
             return u * np.exp(-step)
         return u - (u - closest.distance[0]) * np.expm1(step)
 
-    last = 40 if natural else 8
-    steps = np.linspace(0, last, 2001)
+    steps = np.linspace(0, 40 if natural else 8, 2001)
     kept = model(place(steps))[2] <= np.log(target)
     first = int(np.argmax(kept))
     outside, inside = steps[max(first - 1, 0)], steps[first]

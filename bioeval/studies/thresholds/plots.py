@@ -160,12 +160,8 @@ class AssuredDisplay(_OverThresholds):
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(ax, np.append(positive, target))
-        self._labelled(
-            threshold_label(ds.attrs["kind"]),
-            translate("Error rate: FAR, FRR"),
-            "",
-            translate.other("far"),
-        )
+        x, y = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        self._labelled(x, y, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]

@@ -65,16 +65,12 @@ class StudyTable:
             exact = f" (exactly {t!r})"
         promised = str(attrs.get("assured_sentence", ""))
         reach = self._translate(str(attrs["out_of_reach"]))
-        if promised and attrs["assured_reason"]:
-            prefix = "Without a promise"
-        elif promised:
-            prefix = "Without assurance"
+        if promised:
+            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
         elif reach:
             prefix = "Provisional"
-        elif self._given:
-            prefix = "Given"
         else:
-            prefix = "Install"
+            prefix = "Given" if self._given else "Install"
         what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
@@ -83,12 +79,10 @@ class StudyTable:
         refused = refuses_threshold(doubt)
         if refused:
             what, promised = NO_INSTALL, ""
-        style = "bold"
         if promised:
-            yield Text(self._translate(promised), style)
+            yield Text(self._translate(promised), "bold")
             yield from self._assured()
-            style = ""
-        yield Text(what, style)
+        yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
         if not refused and not self._given:
             yield indented(Text(f"by {rule}, chosen on all data", "dim"))
@@ -150,17 +144,11 @@ class StudyTable:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
         here = "these data" if self._given else "where chosen"
-        heads = ["", here, new, "over folds"]
-        left_out = []
-        if self._by_subject:
-            if width < 70:
-                left_out.append("by subject")
-            else:
-                heads.insert(2, "by subject")
-        if width < 90:
-            left_out += ["pooled", "sd"]
-        else:
-            heads += ["pooled", "sd"]
+        # The width from which on each column is shown.
+        least = {"": 0, here: 0, "by subject": 70, new: 0, "over folds": 0, "pooled": 90, "sd": 90}
+        if not self._by_subject:
+            del least["by subject"]
+        heads = [head for head in least if width >= least[head]]
         table = plain_table(heads)
         shown = _LABELS | _ASSURED if "new_assured_far_mean" in v else _LABELS
         for rate, label in shown.items():
@@ -175,7 +163,7 @@ class StudyTable:
                 "sd": Text(mean_text(v[f"{rate}_sd"])),
             }
             table.add_row(*map(cells.__getitem__, heads))
-        return table, left_out
+        return table, [head for head in least if width < least[head]]
 
     def _interval(self, rate: str) -> str:
         low = self._v.get(f"{rate}_low", np.nan)
