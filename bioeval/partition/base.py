@@ -32,6 +32,7 @@ class LabelCodes:
     """
 
     def __init__(self, labels: Any, name: str):
+        """Code the labels; `name` is what messages call them."""
         array = as_labels(labels, name)
         coded = Codes(array, array, name)
         self.values, self.codes = coded.values, coded.gallery
@@ -51,8 +52,10 @@ class LabelCodes:
 
     def code(self, label: Any) -> int:
         """Return the code of a label, or -1 if no sample has it."""
+        if isinstance(label, np.generic):
+            label = label.item()
         try:
-            return self._numbers.get(label.item() if isinstance(label, np.generic) else label, -1)
+            return self._numbers.get(label, -1)
         except TypeError:  # not hashable
             return -1
 
@@ -67,12 +70,15 @@ class LabelCodes:
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
-        shown = ", ".join(repr(label) for label in self.values[codes[:most]].tolist())
-        return shown + (f" and {len(codes) - most} more" if len(codes) > most else "")
+        shown = ", ".join(map(repr, self.values[codes[:most]].tolist()))
+        if len(codes) > most:
+            shown += f" and {len(codes) - most} more"
+        return shown
 
 
 def _canonical_order(values: list) -> np.ndarray:
-    kinds = {type(x) for x in values}
+    """Return the places of distinct labels, the first in canonical order first."""
+    kinds = set(map(type, values))
     plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
     if plain:
         key: Any = values.__getitem__
@@ -86,6 +92,7 @@ class SplitInput:
     """The `n` samples that a splitter was given."""
 
     def __init__(self, who: str, X: Any, y: Any, groups: Any, meta: Any):
+        """Take what :meth:`Division.split` was given; `who` is the splitter, for messages."""
         self.who = who
         if isinstance(X, Scores):
             y, groups, meta = _of_scores(who, X, y, groups, meta)
@@ -101,7 +108,9 @@ class SplitInput:
             raise DataError(f"{who}: {listed} samples; expected as many in each")
         if self.n == 0:
             raise DataError(f"{who}: there are no samples to divide")
-        self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
+        self._labels, self._source = y, "y"
+        if groups is not None:
+            self._labels, self._source = groups, "groups"
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and not are_pairs(X):
@@ -226,7 +235,9 @@ class SplitInput:
         numbers = None
         if not named:
             numbers = self.numbers(name)
-        wrong: Any = [] if numbers is None else np.flatnonzero(~np.isfinite(numbers))
+        if numbers is None:
+            return None
+        wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             raise DataError(
                 f"{self.who}: meta[{name!r}] has {len(wrong)} missing or infinite values, the "
@@ -444,14 +455,15 @@ class Division(Parameters, ABC, Generic[Parts]):
                 "people to divide"
             )
         for parts in self.among(people, samples.n)._splits(samples.at(people)):
-            names = getattr(parts, "_fields", None)
+            names = getattr(parts, "_fields", ("training", "test"))
             chosen = []
-            for name, part in zip(names or [""] * len(parts), parts, strict=True):
+            for name, part in zip(names, parts, strict=True):
                 added = others
                 if "probe" in name or not len(part):
                     added = others[:0]
                 chosen.append(np.union1d(people[part], added))
-            yield type(parts)(*chosen) if names else tuple(chosen)  # type: ignore[misc]
+            make: Any = getattr(parts, "_make", tuple)
+            yield make(chosen)
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the division of some of `n` samples: this one, unless it is given for each."""

@@ -65,6 +65,7 @@ class ClaimSampler(Parameters):
     def __init__(
         self, per_probe: int = 1, genuine: float = 0.5, random_state: RandomState = 0
     ) -> None:
+        """Check the options."""
         who = type(self).__name__
         self.per_probe, self.genuine, self.random_state = per_probe, genuine, random_state
         require_integer(f"{who}: per_probe", per_probe, low=1)
@@ -133,7 +134,7 @@ class ClaimSampler(Parameters):
                 f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
                 f"and each claims its own subject once; expected genuine at most "
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}"
-                f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
+                f"{', or a smaller per_probe' * (self.per_probe > 1)}"
             )
         return able[draws.permutation(len(able))[:wanted]]
 

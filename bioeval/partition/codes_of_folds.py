@@ -113,8 +113,9 @@ def repeated_fold_codes(
 def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
     """Return the splits of labels by any splitter, with metadata where it takes them."""
     if isinstance(splitter, Splitter):
-        given = (labels,) if isinstance(labels, Scores) else (None, labels)
-        return splitter.split(*given, meta=meta)
+        if isinstance(labels, Scores):
+            return splitter.split(labels, meta=meta)
+        return splitter.split(y=labels, meta=meta)
     if isinstance(labels, Scores):
         if are_pairs(labels):
             labels = labels.genuine

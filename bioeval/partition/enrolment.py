@@ -93,6 +93,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
+        """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
         who = type(self).__name__
         self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
         self.n_probe = n_probe
@@ -150,7 +151,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         """Return the division of one repeat."""
         included = np.ones(len(samples.subjects), dtype=bool)
         draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        return self._indices(samples.who, *self._roles(samples, included, draws))
+        gallery, probe = self._roles(samples, included, draws)
+        return self._indices(samples.who, gallery, probe)
 
     def _roles(
         self, samples: SplitInput, included: np.ndarray, draws: Stream
@@ -180,13 +182,14 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         may = self._may_enrol(samples)
         candidates = np.bincount(who.codes[may], minlength=len(who))
         wanted = self._wanted(candidates)
-        probes = who.counts - (wanted if self.enrol is None else candidates)
-        few = (candidates < wanted) | (probes < 1)
+        kept = wanted if self.enrol is None else candidates
+        few = (candidates < wanted) | (who.counts - kept < 1)
         if few.any() and self.too_few == "raise":
             self._refuse(samples, np.flatnonzero(few), wanted, candidates)
         return may, wanted, few
 
     def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
+        """Return the flagged samples, or raise where one side has none."""
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
                 raise DataError(
@@ -202,14 +205,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
             listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
-            values = [wanted]
-            if listed:
-                values = list(wanted)
-            codes = [column.code(value) for value in values]
+            values = list(wanted) if listed else [wanted]
+            codes = list(map(column.code, values))
             if not codes or min(codes) < 0:
-                missing = wanted
-                if codes:
-                    missing = values[codes.index(-1)]
+                missing = values[codes.index(-1)] if codes else wanted
                 raise DataError(
                     f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
                     f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
@@ -226,9 +225,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        most = candidates
-        if self.enrol is None:
-            most = candidates - 1
+        most = candidates - 1 if self.enrol is None else candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
@@ -251,17 +248,16 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             need = f"{wanted[one]} to enrol and one to probe"
             held = f"{who.counts[one]} in all"
         else:
-            least = 1
-            if self.n_gallery is not None:
-                least = wanted[one]
+            least = wanted[one] if self.n_gallery is not None else 1
             need = f"{least} to enrol by metadata and another to probe"
             held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"
         remedy = f"Choose their treatment: {', '.join(choices[:-1])} or {choices[-1]}"
+        if len(few) == len(who):
+            remedy += f". Better: {_MORE_TEMPLATES}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
             f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
-            f"{'' if len(few) < len(who) else f'. Better: {_MORE_TEMPLATES}'}"
         )
 
 
@@ -314,6 +310,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
+        """Check the options; `enrolled` takes the place of `unenrolled`."""
         who = type(self).__name__
         self.probe_gallery, self.unenrolled = probe_gallery, unenrolled
         self.enrolled = enrolled
@@ -339,6 +336,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return self.n_repeats * self.probe_gallery.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+        """Yield all repeats of the inner division for each draw of the enrolled subjects."""
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
         own = None
         if inner.random_state is not None:

@@ -79,9 +79,11 @@ def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
         size = shuffling.as_size(samples.who, "unseen", size)
         number = shuffling.units_of(size, able, up=True)
     if number >= able:
-        asked = f"{Argument('unseen')} is {size!r}: {counted(number, 'subjects')}; "
+        asked = ""
+        if number:
+            asked = f"{Argument('unseen')} is {size!r}: {counted(number, 'subjects')}; "
         raise DataError(
-            f"{samples.who}: {asked if number else ''}only {able} of {len(samples.subjects)} "
+            f"{samples.who}: {asked}only {able} of {len(samples.subjects)} "
             "subjects have two templates or more, one to train and one to test; at least one of "
             "these has to be seen in training"
         )
@@ -134,6 +136,7 @@ class _Strata:
         seen: np.ndarray,
         chosen: np.ndarray,
     ):
+        """Find the share of each stratum, between `low` and `high` samples."""
         self.samples, self.name = samples, name
         self.stratum, self.seen, self.chosen = stratum, seen, chosen
         whole = np.bincount(stratum)
@@ -148,11 +151,11 @@ class _Strata:
             if not (over | under).any():
                 return
             if over.any():
-                chain = self._chain(over, counts < self.high)
+                uneven, chain = over, self._chain(over, counts < self.high)
             else:
-                chain = self._chain(counts > self.low, under)
+                uneven, chain = under, self._chain(counts > self.low, under)
             if not chain:
-                self._refuse(int(np.flatnonzero(over if over.any() else under)[0]))
+                self._refuse(int(np.flatnonzero(uneven)[0]))
             for one, other in zip(chain[:-1], chain[1:], strict=True):
                 self._exchange(one, other)
 
@@ -189,6 +192,7 @@ class _Strata:
         chosen[np.flatnonzero(into & (codes == subject))[0]] = True
 
     def _refuse(self, stratum: int) -> NoReturn:
+        """Raise for the first stratum that no exchange brings to its share."""
         numbers = self.samples.numbers(self.name)
         what = f"quarter {stratum + 1} of the numbers"
         if numbers is None:
@@ -314,6 +318,7 @@ class Experiment(Division[ExperimentParts]):
         repeats: int = 1,
         random_state: RandomState = None,
     ):
+        """Check the options, and those that do not go together."""
         who = type(self).__name__
         self.enrolled, self.probe_templates = enrolled, probe_templates
         self.train, self.validation = train, validation
@@ -424,6 +429,7 @@ class Experiment(Division[ExperimentParts]):
         return self.repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[ExperimentParts]:
+        """Yield the parts of each repeat, those of the threshold and of the test divided alike."""
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         given = self.gallery_templates
@@ -434,7 +440,9 @@ class Experiment(Division[ExperimentParts]):
                 f"enrol: {{'quality': {given['quality']!r}, 'number': 2}}"
             )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
-            chosen, share = validation if len(validation) else train, self._share
+            chosen, share = validation, self._share
+            if not len(validation):
+                chosen = train
             where = samples.at(test)
             judged = self._divided(where, test, share, self._split_of(self.enrolled), seed, repeat)
             if isinstance(share, int):

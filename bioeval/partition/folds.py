@@ -30,6 +30,7 @@ class _Folds(Splitter[TrainTest]):
     _purpose: int
 
     def __init__(self, n_splits: int, n_repeats: int, shuffle: bool, random_state: RandomState):
+        """Check what all folds have in common."""
         who = type(self).__name__
         self.n_splits = n_splits
         self.random_state = random_state
@@ -92,6 +93,7 @@ class _SubjectFolds(_Folds):
             )
 
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
+        """Return the fold of each sample: that of its subject."""
         who = samples.subjects
         self._require_enough(len(who), "subject")
         strata = samples.subject_strata(self.stratify)
@@ -167,6 +169,7 @@ class SubjectKFold(_SubjectFolds):
         stratify: str | None = None,
         balance: Balance = "subjects",
     ):
+        """Check the options; there is one repeat."""
         super().__init__(n_splits, 1, shuffle, random_state)
         self.shuffle, self.stratify, self.balance = shuffle, stratify, balance
         self._check_units()
@@ -214,6 +217,7 @@ class RepeatedSubjectKFold(_SubjectFolds):
         stratify: str | None = None,
         balance: Balance = "subjects",
     ):
+        """Check the options; every repeat is shuffled."""
         super().__init__(n_splits, n_repeats, True, random_state)
         self.n_repeats, self.stratify, self.balance = n_repeats, stratify, balance
         self._check_units()
@@ -259,6 +263,7 @@ class SampleKFold(_SampleFolds):
         random_state: RandomState = None,
         stratify: str | None = None,
     ):
+        """Check the options; there is one repeat."""
         super().__init__(n_splits, 1, shuffle, random_state)
         self.shuffle, self.stratify = shuffle, stratify
         require_column(type(self).__name__, stratify)
@@ -298,6 +303,7 @@ class RepeatedSampleKFold(_SampleFolds):
         random_state: RandomState = None,
         stratify: str | None = None,
     ):
+        """Check the options; every repeat is shuffled."""
         super().__init__(n_splits, n_repeats, True, random_state)
         self.n_repeats, self.stratify = n_repeats, stratify
         require_column(type(self).__name__, stratify)
@@ -315,6 +321,7 @@ class _Given(Splitter[TrainTest]):
     _what = "sample"
 
     def __init__(self, given: Any, name: str, folds: Sequence | None, disjoint_subjects: bool):
+        """Number the folds in the order in which they are tested; -1 is tested in none."""
         who = type(self).__name__
         self.folds, self.disjoint_subjects = folds, disjoint_subjects
         require_flag(who, "disjoint_subjects", disjoint_subjects)
@@ -340,10 +347,8 @@ class _Given(Splitter[TrainTest]):
         """Return the codes of folds in the order that is given."""
         who = type(self).__name__
         listed = LabelCodes(self.folds, f"{who}: folds")
-        wanted = []
-        if self.folds is not None:
-            wanted = list(self.folds)
-        order = [labels.code(fold) for fold in wanted]
+        wanted = list(self.folds) if self.folds is not None else []
+        order = list(map(labels.code, wanted))
         if len(listed) < len(wanted):
             raise DataError(f"{who}: folds names a fold more than once; expected each once")
         for fold, code in zip(wanted, order, strict=True):
@@ -353,7 +358,7 @@ class _Given(Splitter[TrainTest]):
                     f"{who}: the fold {fold!r} has no {self._what} to test; {name} has "
                     f"{labels.show(np.array(tested), 12)}.{near}"
                 )
-        unlisted = np.array([code for code in tested if code not in order], dtype=np.int64)
+        unlisted = np.setdiff1d(tested, order)
         if len(unlisted):
             raise DataError(
                 f"{who}: {name} has {labels.show(unlisted)}, not listed in folds; list every "
@@ -366,6 +371,7 @@ class _Given(Splitter[TrainTest]):
         return self._n_splits
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
+        """Yield the folds as given, if they are given for as many samples."""
         if samples.n != len(self._fold):
             raise DataError(
                 f"{samples.who}: folds are given for {len(self._fold)} {self._what}s, but there "

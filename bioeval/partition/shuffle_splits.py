@@ -39,6 +39,7 @@ class _Shuffle(Splitter[TrainTest]):
         random_state: RandomState = None,
         stratify: str | None = None,
     ):
+        """Check the options; the part without a size takes the rest."""
         who = type(self).__name__
         self.n_splits = n_splits
         self.test_size, self.train_size = test_size, train_size
@@ -167,6 +168,7 @@ class TrainValidationTest(Division[ThreeParts]):
         random_state: RandomState = None,
         stratify: str | None = None,
     ):
+        """Check the options; the training part takes the rest unless it has a size."""
         who = type(self).__name__
         self.validation_size, self.test_size = validation_size, test_size
         self.train_size, self.unit, self.n_splits = train_size, unit, n_splits

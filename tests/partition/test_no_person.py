@@ -148,8 +148,9 @@ def test_every_part_but_its_probes_holds_all_distractors(splitter):
     sides = SplitSides(scores)
     plan = sides.plan(splitter)
     for place in plan.places:
-        for part in plan.split(*place).sides:
-            rows, columns = sides.places(*part)
+        split = plan.split(place)
+        for part in (split.training, split.tested):
+            rows, columns = sides.places(part)
             assert not np.isin(rows, nobody).any()
             assert np.isin(nobody, columns).all() == (len(rows) > 0)
 

@@ -92,15 +92,6 @@ CLAIM = {
     "threshold": Name("threshold that the claim is about", "score"),
     "claim": Name("largest rate that is claimed"),
     "verdict": Name("shown, refuted or open", ""),
-    **{
-        f"{rate}{end}": Name(f"{words}{rate.upper()} there", iso=iso)
-        for rate, iso in (("far", "FMR"), ("frr", "FNMR"))
-        for end, words in (
-            ("", ""),
-            ("_low", "one-sided lower limit of the "),
-            ("_high", "one-sided upper limit of the "),
-        )
-    },
     "people": Name("number of people", "subjects"),
     "people_to_settle": Name(
         "number of people for which the guaranteed limits would decide the claim at this rate",
@@ -108,6 +99,12 @@ CLAIM = {
     ),
     "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
 }
+
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    CLAIM[_rate] = Name(f"{_rate.upper()} there", iso=_iso)
+    for _end, _words in (("low", "lower"), ("high", "upper")):
+        _long = f"one-sided {_words} limit of the {_rate.upper()} there"
+        CLAIM[f"{_rate}_{_end}"] = Name(_long, iso=_iso)
 
 
 #: Numbers of people beyond this settle no claim in practice.
@@ -352,11 +349,12 @@ def _refusal(
         else:
             needs += "the estimated rule needs"
         needs += f" about {assured.estimated:,.0f}"
+    if needs:
+        needs = f" ({needs})"
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
-        f"target of {100 * target:g} %; {there} {people} are too few"
-        + (f" ({needs})" if needs else "")
-        + ". More people help; more templates of the same people hardly do"
+        f"target of {100 * target:g} %; {there} {people} are too few{needs}. "
+        "More people help; more templates of the same people hardly do"
     )
 
 
@@ -618,27 +616,22 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     yield Title(f"{v['verdict'].capitalize()}: {verdict}")
     yield DataHeader(found)
     yield Sentence()
-    over = "people"
-    if name == "far":
-        over = "pairs of people"
+    over = "pairs of people" if name == "far" else "people"
     yield Sentence(
         f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
         f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "
         f"each with {confidence} confidence ({attrs['assurance']})."
     )
-    estimated = attrs["assurance"] == "estimated"
-    settle = v["people_to_settle_estimated" if estimated else "people_to_settle"]
-    if v["verdict"] == "open":
-        yield Sentence(
-            f"{counted(people, 'people')} in these data; "
-            + (
-                "the rate is too near the claim to be settled by more people"
-                if not settle <= _MOST_TO_SETTLE
-                else f"at this rate about {settle:,.0f} people would settle it"
-            )
-        )
+    settle = v["people_to_settle"]
+    if attrs["assurance"] == "estimated":
+        settle = v["people_to_settle_estimated"]
+    there = f"{counted(people, 'people')} in these data"
+    if v["verdict"] != "open":
+        yield Sentence(there)
+    elif settle <= _MOST_TO_SETTLE:
+        yield Sentence(f"{there}; at this rate about {settle:,.0f} people would settle it")
     else:
-        yield Sentence(f"{counted(people, 'people')} in these data")
+        yield Sentence(f"{there}; the rate is too near the claim to be settled by more people")
     said = "Valid only if the threshold and the claim were fixed before these data were seen."
     yield Note(said, indented=False)
 

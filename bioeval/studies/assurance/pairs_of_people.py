@@ -12,15 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores import (
-    Block,
-    BlockReader,
-    Scores,
-    are_pairs,
-    as_row,
-    codes_of,
-    threads_for,
-)
+from bioeval.scores import Block, BlockReader, Scores, are_pairs, as_row, codes_of, threads_for
 from bioeval.stats import QuadraticForms, subject_weights
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
@@ -133,6 +125,7 @@ class PairShares(AttainableThresholds):
         fusion: str,
         new_gallery: bool,
     ):
+        """Count the impostors of each pair of people up to a mean `rate`, or up to a distance."""
         reader = BlockReader(scores)
         job = VerificationJob(reader, templates=templates, fusion=fusion)
         self.about = reader.about

@@ -11,7 +11,16 @@ from bioeval.results import threshold_text
 
 def threshold_to_install(value: float, kind: str) -> str:
     """Return a threshold with six digits that accepts no score that the threshold rejects."""
-    return threshold_text(float(stricter(value, kind)) if math.isfinite(value) else value)
+    if math.isfinite(value):
+        value = float(stricter(value, kind))
+    return threshold_text(value)
+
+
+def new_people(divided: str) -> str:
+    """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
+    if divided == "subjects":
+        return "new people"
+    return f"new {divided}"
 
 
 def stricter(value: float, kind: str) -> Decimal:

@@ -221,8 +221,10 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
     min_dcf = np.full(len(priors), np.nan)
     min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
     if pooled is not None:
-        min_dcf = pooled.least_cost(*_weights(priors, costs))
-        min_bayes_error = pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS)))
+        weight_frr, weight_far = _weights(priors, costs)
+        min_dcf = pooled.least_cost(weight_frr, weight_far)
+        weight_frr, weight_far = _weights(scipy.special.expit(LOG_ODDS))
+        min_bayes_error = pooled.least_cost(weight_frr, weight_far)
         min_ece = pooled.cross_entropy(LOG_ODDS)
     variables: Variables = {
         "min_dcf": (("prior",), min_dcf),
@@ -351,15 +353,13 @@ def calibration(
     if equalise is not None:
         if not isinstance(equalise, str):
             raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
-        values = template_columns(scores, equalise, "equalise", gallery=False)[0]
-    ratios = scores.kind == "llr"
+        values, _ = template_columns(scores, equalise, "equalise", gallery=False)
+    wanted, shifts = np.empty(0), None
+    if scores.kind == "llr":
+        wanted, shifts = wanted_distances(checked, pair), LOG_ODDS
     with reported_to(progress):
         counts = count_for_calibration(
-            scores,
-            templates=templates,
-            fusion=fusion,
-            wanted=wanted_distances(checked, pair) if ratios else np.empty(0),
-            shifts=LOG_ODDS if ratios else None,
+            scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
         )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
     if equalise is None:
@@ -459,16 +459,14 @@ def blocks(found: Found) -> Iterator[Block]:
                 row.append(number(scale * value, digits))
         yield Table(heads, rows)
     yield Sentence()
-    actual = ""
-    if ratios:
-        actual = "Actual: at the Bayes threshold. "
+    actual = "Actual: at the Bayes threshold. " if ratios else ""
     yield Note(
         "Minimum: after the best monotone map, or at the best threshold, on these data "
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
-    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()} - {""}
-    for column in sorted(columns):
+    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()}
+    for column in sorted(columns - {""}):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)
     yield Warnings(found, reworded=False)

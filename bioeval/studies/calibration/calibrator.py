@@ -118,7 +118,10 @@ class LogOdds:
         """Return the log-likelihood ratios of scores of all systems."""
         total: np.ndarray | float = self.offset
         for weight, values in zip(self.weights.tolist(), scores, strict=True):
-            total = total + (weight * values if weight else np.where(np.isnan(values), values, 0.0))
+            if weight:
+                total = total + weight * values
+            else:  # of an infinite score, too, nothing
+                total = total + np.where(np.isnan(values), values, 0.0)
         return np.asarray(total)
 
 
@@ -129,20 +132,21 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
     the weights finite.
     """
     attempts = SeveralSystems(systems, what)
-    spreads = attempts.spreads()
-    for spread in spreads:
+    number = len(systems)
+    origin, inverse, signs = np.empty(number), np.empty(number), np.ones(number)
+    for k, spread in enumerate(attempts.spreads()):
         require_spread(spread, what)
-    origin = np.array([spread.mean for spread in spreads])
-    inverse = np.array([1 / spread.sd for spread in spreads])
+        origin[k], inverse[k] = spread.mean, 1 / spread.sd
+        if not larger_is_closer(systems[k].kind):
+            signs[k] = -1.0
     shift = math.log(prior / (1 - prior))
     logistic = _Loss(attempts, origin, inverse, prior)
-    start = np.append(np.zeros(len(systems)), shift)
+    start = np.append(np.zeros(number), shift)
     weights, separable = _newton(logistic, _near(logistic, start), 0.0)
     if separable:
         weights, _ = _newton(logistic, start, PENALTY)
     scale = weights[:-1] * inverse
     offset = float(weights[-1] - scale @ origin - shift)
-    signs = np.array([1.0 if larger_is_closer(s.kind) else -1.0 for s in systems])
     return LogOdds(scale * signs, offset, separable)
 
 
@@ -387,16 +391,12 @@ class _Steps:
     """The map of isotonic regression: constant in blocks, the posterior linear between them."""
 
     def __init__(self, counts: CalibrationCounts):
+        """Take the blocks of the training attempts of both classes."""
         pooled = counts.pooled
         if pooled is None:
-            missing = "genuine"
-            if len(counts.genuine):
-                missing = "impostor"
+            missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
-        if larger_is_closer(counts.about.kind):
-            self._sign = 1.0
-        else:
-            self._sign = -1.0
+        self._sign = 1.0 if larger_is_closer(counts.about.kind) else -1.0
         # From the least similar block on, as similarities.
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]

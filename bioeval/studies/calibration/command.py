@@ -85,8 +85,11 @@ def command(data: str, **options: Any) -> None:
                 from bioeval.scores import save
 
                 save(made, how["save_to"])
-        datasets = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
-        require_values([dataset["min_cllr"] for dataset in datasets.values()], systems.values())
+        datasets, costs = {}, []
+        for called, evaluated in systems.items():
+            datasets[called] = run.count(calibration, evaluated, **run.options)
+            costs.append(datasets[called]["min_cllr"])
+        require_values(costs, systems.values())
         run.finish(
             datasets,
             _document(datasets, data, how),

@@ -15,7 +15,7 @@ import scipy
 
 from bioeval.scores import BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies import ThresholdCounter, VerificationJob, hull_of
+from bioeval.tallies import ImpostorBlock, ThresholdCounter, VerificationJob, hull_of
 
 LOG2 = float(np.log(2.0))
 
@@ -76,7 +76,8 @@ class Pooled:
 
     def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
         """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
-        genuine, impostor = (np.append(0, np.cumsum(rates)) for rates in self.rates)
+        genuine = np.append(0, np.cumsum(self.rates[0]))
+        impostor = np.append(0, np.cumsum(self.rates[1]))
         cost = np.multiply.outer(weight_frr, 1 - genuine) + np.multiply.outer(weight_far, impostor)
         return cost.min(axis=1)
 
@@ -149,18 +150,18 @@ def count_for_calibration(
             wanted = np.empty(0)
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
         counter = ThresholdCounter(thresholds)
-        sums = np.zeros(0 if shifts is None else len(shifts))
+        losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
         for block in job.sweep():
             counter.add(block)
             if shifts is not None:
-                sums += _losses(block, -1.0, shifts)
+                losses += _losses(block, -1.0, shifts)
         fa = np.cumsum(counter.counts)[:-1]
         impostors = int(fa[-1])
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
         genuine_loss = impostor_loss = None
         if shifts is not None:
             genuine_loss = _mean_losses(genuine, shifts)
-            impostor_loss = _mean(sums, impostors, infinite[1])
+            impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             if laplace:
@@ -191,10 +192,11 @@ def count_for_calibration(
     )
 
 
-def _losses(block: tuple, sign: float, shifts: np.ndarray) -> np.ndarray:
+def _losses(block: ImpostorBlock, sign: float, shifts: np.ndarray) -> np.ndarray:
     """Return the sums of ``log(1 + e^(sign * x + shift))`` over a block."""
-    sums = np.empty((len(block[0]), len(shifts)))
-    log_odds.softplus_sums(*block, sign, shifts, sums)
+    values, start, stop = block
+    sums = np.empty((len(values), len(shifts)))
+    log_odds.softplus_sums(values, start, stop, sign, shifts, sums)
     return sums.sum(axis=0)
 
 

@@ -54,9 +54,9 @@ class ReliabilityDisplay(CurvesDisplay):
 def _claimed(system: System, number: int, shift: float) -> Curve:
     """Return the stated posteriors at the ends of the blocks, and the calibrated ones."""
     dataset = system.dataset
-    ends, pooled = ("pav_low", "pav_high"), dataset["pav_llr"].values[::-1]
-    claimed = np.stack([dataset[end].values[::-1] for end in ends], axis=1).ravel()
-    observed = np.repeat(pooled, 2)
+    ends = np.stack([dataset["pav_low"].values, dataset["pav_high"].values], axis=1)
+    claimed = ends[::-1].ravel()
+    observed = np.repeat(dataset["pav_llr"].values[::-1], 2)
     x = _posterior(claimed + shift)
     y = _posterior(observed + shift)
     return Curve(system.name, x, y, system, hue=number, dash=number)
@@ -136,7 +136,8 @@ class TippettDisplay(CurvesDisplay):
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
         ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
-        return self._finish(at={n: 0.35 if n.endswith("impostor") else 0.65 for n in self.lines_})
+        at = {name: 0.35 if name.endswith("impostor") else 0.65 for name in self.lines_}
+        return self._finish(at=at)
 
 
 def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:

@@ -37,20 +37,17 @@ class Spread:
         low, high = float(values.min()), float(values.max())
         shifted = values - low
         step = float(shifted.mean())
-        squares = 0.0
+        mean, squares = low, 0.0
         if high > low:
-            squares = float(np.square(shifted - step).sum())
-        if high > low:
-            mean = low + step
-        else:
-            mean = low
+            mean, squares = low + step, float(np.square(shifted - step).sum())
         number = self.number + len(values)
         gap = 0.0
         if self.number:
             gap = mean - self.mean
+            mean = self.mean + gap * len(values) / number
         return Spread(
             number,
-            self.mean + gap * len(values) / number if self.number else mean,
+            mean,
             self.squares + squares + gap * gap * self.number * len(values) / number,
             min(self.low, low),
             max(self.high, high),
@@ -76,12 +73,12 @@ class SeveralSystems:
         for scores in systems:
             require_values(scores, what)
         self.systems = list(systems)
-        self._readers = [BlockReader(scores) for scores in systems]
+        self._readers = list(map(BlockReader, systems))
 
     @property
     def rows_per_block(self) -> int:
         """Number of rows that are read together from all systems."""
-        return min(reader.rows_per_block() for reader in self._readers)
+        return min(map(BlockReader.rows_per_block, self._readers))
 
     def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the class of each cell, 0 without an attempt, and the scores of all systems.
@@ -91,10 +88,8 @@ class SeveralSystems:
         first = self.systems[0]
         if are_pairs(first):
             rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
-            yield (
-                np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8),
-                _stack(rows),
-            )
+            classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
+            yield classes, _stack(rows)
             return
         step = self.rows_per_block
         for low in range(0, first.shape[0], every * step):

@@ -149,24 +149,24 @@ def epc(
     chosen = require_increasing_proportions("alphas", alphas)
     require_choice("templates", templates, Templates)
     parse_fusion(fusion)
-    readers = BlockReader(dev), BlockReader(test)
+    dev_reader, test_reader = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
     require_one_kind(dev, test)
     options = {"templates": templates, "fusion": fusion}
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    job = VerificationJob(readers[0], **options)
+    job = VerificationJob(dev_reader, **options)
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_told_to(progress):
-        (made,) = run_jobs(readers[0], [job])
+        (made,) = run_jobs(dev_reader, [job])
     with threads_for(dev):
         points = refine(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)
+    judge = VerificationJob(test_reader, thresholds=known if len(known) else None, **options)
     with rows_told_to(progress):
-        (judged,) = run_jobs(readers[1], [judge])
+        (judged,) = run_jobs(test_reader, [judge])
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)
@@ -190,10 +190,10 @@ def epc(
         ),
         **attempts,
     }
-    remarks = [f"development set: {note}" for note in readers[0].about.notes]
+    remarks = [f"development set: {note}" for note in dev_reader.about.notes]
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
-    attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
+    attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
     attrs |= options | {
         "fusion": fusion if templates == "multi" else "none",
         "chosen_on": "the development set",
@@ -269,9 +269,10 @@ def shown_points(number: int) -> list[int]:
 def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[list[Any]]:
     """Return threshold and rates of a system at some weights, or the first rate of several."""
     first = next(iter(found.values()))
-    shown = [ds[rates[0]] for ds in found.values()]
     if len(found) == 1:
-        shown = [first[x] for x in rates]
+        shown = [first[rate] for rate in rates]
+    else:
+        shown = [ds[rates[0]] for ds in found.values()]
     rows: list[list[Any]] = []
     for i in shown_points(first.sizes[weight]):
         row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
@@ -282,15 +283,20 @@ def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[li
     return rows
 
 
+def _minimised(cost: str, several: bool) -> Note:
+    """Return what the thresholds minimise, and on which data."""
+    each = " of each system" if several else ""
+    return Note(
+        f"Thresholds minimise {cost} on the development set{each}; errors are of the test set"
+    )
+
+
 def epc_blocks(found: Found) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or HTER of several side by side."""
     several = len(found) > 1
     yield Title("Expected performance")
     yield DataHeader(found)
-    yield Note(
-        "Thresholds minimise alpha FAR + (1 - alpha) FRR on the development set"
-        f"{' of each system' if several else ''}; errors are of the test set"
-    )
+    yield _minimised("alpha FAR + (1 - alpha) FRR", several)
     yield Sentence()
     rows = _rows_at_weights(found, "alpha", ("hter", "far", "frr"))
     if several:
@@ -395,7 +401,9 @@ def epsc(
     >>> be.epsc(dev, test, omegas=[0, 0.5, 1]).iapar_pooled.values.round(3)
     array([0.714, 0.384, 0.284])
     """
-    chosen = require_increasing_proportions("omegas", ALPHAS if omegas is None else omegas)
+    if omegas is None:
+        omegas = ALPHAS
+    chosen = require_increasing_proportions("omegas", omegas)
     weight = Fraction(repr(require_number("beta", beta, low=0.0, high=1.0)))
     require_choice("criterion", criterion, CRITERIA)
     require_choice("templates", templates, Templates)
@@ -414,9 +422,9 @@ def epsc(
     search = _Search(made, dev_attacks, chosen, weight, criterion)
     at = search.thresholds()
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    given = known if len(known) else None
+    thresholds = known if len(known) else None
     with rows_told_to(progress):
-        judged = count_bona_fide(test_parts.bona_fide, None, options, given)
+        judged = count_bona_fide(test_parts.bona_fide, None, options, thresholds)
     attempts = _numbers(judged, test_attacks)
     fa, fr = errors_at(judged.tally, at)
     ia = test_attacks.at_most(at).sum(axis=1)
@@ -517,7 +525,7 @@ class _Search:
         )
         self.reject_all = np.nan if lowest_accepts else -np.inf
         choose = self._equal if self.criterion == "eer" else self._least
-        at = np.array([choose(attempts, *weights) for weights in self._weights])
+        at = np.array([choose(attempts, a, b, c) for a, b, c in self._weights])
         fr, fa, ia = self._errors(attempts, at)
         far = fa / self.number["impostor_attempts"]
         iapar = ia / self.number["attack_attempts"]
@@ -540,9 +548,9 @@ class _Search:
         """Return the bins in which the threshold of a weight can lie, as flags."""
         wanted = np.zeros(len(attempts.counts), dtype=bool)
         if self.criterion == "eer":
-            for weights in self._weights:
-                if weights[1]:
-                    wanted |= attempts.up_to(self._crossing_bin(attempts, *weights))
+            for a, b, c in self._weights:
+                if b:
+                    wanted |= attempts.up_to(self._crossing_bin(attempts, a, b, c))
             return wanted
         scores = np.unique(self.genuine.astype(np.float64))
         cheap = np.zeros(len(scores), dtype=bool)
@@ -598,7 +606,9 @@ class _Search:
             k = self._crossing_bin(attempts, a, b, c)
             first, last = int(attempts.first_value(k)), int(attempts.first_value(k + 1))
             points.append(attempts.values[max(first - 1, 0) : last])
-            low, high = points[-1][0] if first else low, attempts.edges[k]
+            high = attempts.edges[k]
+            if first:
+                low = points[-1][0]
         for weight, scores in ((a, self.genuine), (c, self.attack)):
             if weight:
                 start = int(np.searchsorted(scores, low))
@@ -611,7 +621,9 @@ class _Search:
             return b * int(fa[0]) + c * int(ia[0]) - a * int(fr[0])
 
         i = bisect_left(range(len(at) - 1), 0, key=excess)
-        return float(at[i - 1 if i and -excess(i - 1) <= abs(excess(i)) else i])
+        if i and -excess(i - 1) <= abs(excess(i)):
+            i -= 1
+        return float(at[i])
 
 
 def epsc_blocks(found: Found) -> Iterator[Block]:
@@ -623,10 +635,7 @@ def epsc_blocks(found: Found) -> Iterator[Block]:
         cost = f"|{beta:g} far_w - {1 - beta:.12g} FRR|"
     yield Title("Expected performance and spoofability")
     yield DataHeader(found)
-    yield Note(
-        f"Thresholds minimise {cost} on the development set"
-        f"{' of each system' if several else ''}; errors are of the test set"
-    )
+    yield _minimised(cost, several)
     yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
     yield Sentence()
     rates = ("hter_w", "far_w", "frr", "far", "iapar_pooled")
@@ -636,6 +645,7 @@ def epsc_blocks(found: Found) -> Iterator[Block]:
         yield Table([" ", *found], rows, said="")
     else:
         heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
-        rows = [[weight, threshold_text(at), *rest] for weight, at, *rest in rows]
+        for row in rows:
+            row[1] = threshold_text(row[1])
         yield Table(heads, rows, said="")
     yield Warnings(found)

@@ -70,9 +70,10 @@ def _criterion(systems: Sequence[System]) -> list[str]:
         number += f" to {attacks[-1]:,}"
     attempts = f"{number} attack attempts"
     chosen = "each threshold is chosen on the development set"
-    criteria = {
-        (str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems
-    }
+    criteria = set()
+    for system in systems:
+        attrs = system.dataset.attrs
+        criteria.add((str(attrs["criterion"]), float(attrs["beta"])))
     if len(criteria) == 1:
         ((criterion, beta),) = criteria
         minimised = {"eer": "difference of", "wer": "sum of"}[criterion]

@@ -46,7 +46,6 @@ from bioeval.scores import (
     Progress,
     Scores,
     are_pairs,
-    knows_people,
     leaves_out_attacks,
     require_subjects,
     threads_for,
@@ -66,6 +65,7 @@ from bioeval.studies.folds.folds import (
     evaluate_fitted,
     require_attack_folds,
     require_attacks,
+    unit_of_parts,
     verify,
 )
 from bioeval.studies.folds.intervals import PooledRates
@@ -318,7 +318,8 @@ def cross_evaluate(
         )
     transforms = transforms_scores(estimator)
     if transforms:
-        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
+        first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
+        _as_scores(first, y, meta)
     _check_choice(splitter, options)
     system: TrainedSystem | TransformedScores
     with computed_here("estimator"):  # each fold has scores of its own
@@ -368,7 +369,6 @@ def evaluate_tasks(
             else:
                 evaluated += evaluate_by_parts(plan, sides, [options], reader.about)
     reader.note_failure_codes()
-    unknown = are_pairs(scores) and not knows_people(scores)
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates] = []
@@ -377,24 +377,25 @@ def evaluate_tasks(
         if options.attacks is not None:
             add_attacks(folds, plan, sides, options)
         if resampling is not None:
-            chosen = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+            chosen, assured = {}, {}
+            for place, fold in folds.items():
+                if fold.defined:
+                    chosen[place] = fold.threshold
+                if fold.assured is not None and fold.assured.defined:
+                    assured[place] = fold.assured.promise.threshold
             resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
             if options.assurance is not None:
-                assured = {}
-                for place, fold in folds.items():
-                    if fold.assured is not None and fold.assured.defined:
-                        assured[place] = fold.assured.promise.threshold
                 resampled.append(_resampled(scores, sides, plan, assured, options, resampling))
         made = fold_dataset(
             folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
-        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+        made.attrs["sizes_are_of"] = unit_of_parts(scores)
         if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
                 left = ReducedGalleries(plan.shape)
                 for place in plan.places:
-                    left.add(place, sides.between(*plan.split(*place).sides[1]))
+                    left.add(place, sides.between(plan.split(place).tested))
                 made = left.added_to(made, CROSS)
         _note_seen(made, options)
         datasets.append(made)
@@ -414,7 +415,7 @@ def _resampled(
     pooled = PooledRates(scores.subjects.tolist(), resampling)
     with threads_for(scores):
         for place, threshold in thresholds.items():
-            part = sides.views(plan.split(*place))[1]
+            part = sides.views(plan.split(place))[1]
             if part is not None:
                 pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
     return pooled
@@ -431,7 +432,7 @@ def note_subjects_in_both(
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    shared = [sides.subjects_in_both(plan.split(*place)) for place in plan.places]
+    shared = [sides.subjects_in_both(plan.split(place)) for place in plan.places]
     numbers = [n for n in shared if n is not None]
     if not numbers:
         return
@@ -439,10 +440,8 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    unit = "folds"
-    if isinstance(splitter, Experiment):
-        unit = "repeats"
-    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
+    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
+    folds = f"{np.count_nonzero(numbers):,} of {counted(len(numbers), unit)}"
     overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
         f"(in {folds}): the rates are not those of new people"
@@ -481,14 +480,15 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
-    parts = [plan.split(*place).sides[1] for place in plan.places]
-    if any(probes is gallery for probes, gallery in parts):
-        return "templates of a part are all compared with each other"
     enrolled, templates, others = [], [], []
-    for probes, gallery in parts:
-        enrolled.append(sides.subjects_in(gallery))
-        templates.append(len(gallery))
-        others.append(sides.subjects_in(np.append(probes, gallery)) - enrolled[-1])
+    for place in plan.places:
+        part = plan.split(place).tested
+        if part.probes is part.gallery:
+            return "templates of a part are all compared with each other"
+        people = len(np.unique(sides.subject[part.gallery]))
+        enrolled.append(people)
+        templates.append(len(part.gallery))
+        others.append(part.subjects(sides.subject) - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(others)} not enrolled"
@@ -536,7 +536,7 @@ def _assure(
 ) -> None:
     """Find the assured threshold of each fold."""
     assert options.assurance is not None
-    parts = {place: sides.views(plan.split(*place)) for place in folds}
+    parts = {place: sides.views(plan.split(place)) for place in folds}
     made = assured_folds(parts, options.assurance, options.templates, options.fusion)
     for place, fold in folds.items():
         fold.assured = made[place]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections import Counter
@@ -51,11 +50,15 @@ from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted
 from bioeval.studies.folds.results import AssuredFold, Fold
 from bioeval.studies.folds.splits import (
     PairSides,
+    Part,
+    Place,
+    Sizes,
     Split,
     SplitPlan,
     SplitSides,
     plan_of,
     plan_of_scores,
+    selected,
 )
 from bioeval.tallies import (
     Attempts,
@@ -131,7 +134,7 @@ def require_attacks(options: FoldOptions) -> None:
 
 
 def add_attacks(
-    folds: Mapping[tuple[int, int], Fold],
+    folds: Mapping[Place, Fold],
     plan: SplitPlan,
     sides: SplitSides | PairSides,
     options: FoldOptions,
@@ -142,7 +145,7 @@ def add_attacks(
     names = np.unique(parts.species)
     how = {"templates": options.templates, "fusion": options.fusion}
     for place, fold in folds.items():
-        rows, columns = _tested_attacks(parts, plan.split(*place), sides)
+        rows, columns = _tested_attacks(parts, plan.split(place), sides)
         ia = np.zeros(len(names), dtype=np.int64)
         number = np.zeros(len(names), dtype=np.int64)
         if len(rows):
@@ -174,10 +177,12 @@ def _tested_attacks(
         tested = {*bona_fide.pair_folds[split.test].tolist()}
         within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
-    columns = sides.places(*split.sides[1])[1]
+    _, columns = sides.places(split.tested)
     target, enrolled = codes_of(parts.attacks).probe, codes_of(parts.attacks).gallery
     return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
+
+Folds = dict[Place, Fold]
 
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
@@ -189,7 +194,7 @@ ON_ALL = -1
 class Evaluated(NamedTuple):
     """The folds by repeat and number, and with `on_all` a threshold chosen on all data."""
 
-    folds: dict[tuple[int, int], Fold]
+    folds: Folds
     on_all: Judged | None
 
 
@@ -214,43 +219,47 @@ def _verify_matrix(
     """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
     judged: dict[int, list[Judged]] = {}
-    coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
-    if options.on_all:
-        coded[ON_ALL] = CodedFolds(np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))])
+    together: dict[int, CodedFolds] = {}
     apart: list[int] = []
-    if sides.n < sides.templates:  # templates that are in every part have no code
-        apart = [repeat for repeat in coded if repeat != ON_ALL]
-    elif options.templates == "multi":
-        apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x.codes)]
-    together = [repeat for repeat in coded if repeat not in apart]
+    for repeat in range(plan.shape[0]):
+        coded = _coded(plan, repeat, sides.n)
+        alone = sides.n < sides.templates  # templates that are in every part have no code
+        if options.templates == "multi" and not alone:
+            alone = not sides.keeps_subjects(coded.codes)
+        if alone:
+            apart.append(repeat)
+        else:
+            together[repeat] = coded
+    if options.on_all:
+        together[ON_ALL] = CodedFolds(np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))])
+    repeats = list(together)
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
-    looks = [together[i : i + most] for i in range(0, len(together), most)]
+    looks = range(0, len(repeats), most)
     with rows_told_to(reporter(), passes=2 * (len(looks) + len(apart))):
-        for repeats in looks:
-            of_repeats = [coded[repeat] for repeat in repeats]
-            codes = [(x.codes[sides.probe], x.codes[sides.gallery]) for x in of_repeats]
+        for first in looks:
+            looked_at = repeats[first : first + most]
+            codes, parts = [], []
+            for repeat in looked_at:
+                coded = together[repeat]
+                codes.append((coded.codes[sides.probe], coded.codes[sides.gallery]))
+                parts.append(coded.parts)
             sweep = FoldSweep(reader, options.templates, options.fusion, codes)
-            parts = [x.parts for x in of_repeats]
             of_rule = Judged.of_folds(sweep, options.distance_rule, parts)
-            judged |= zip(repeats, of_rule, strict=True)
+            judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
             judged[repeat] = []
             with rows_told_to(None):
                 for fold in range(plan.folds_of(repeat)):
-                    train, test = sides.views(plan.split(repeat, fold))
+                    train, test = sides.views(plan.split((repeat, fold)))
                     judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
             reporter()(2 * scores.shape[0], scores.shape[0])  # both passes at once
-    folds: dict[tuple[int, int], Fold] = {}
-    for repeat, fold in plan.places:
-        sizes = sides.sizes(plan.split(repeat, fold))
-        folds[repeat, fold] = Fold.of_judged(judged[repeat][fold], *sizes)
+    folds: Folds = {}
+    for place in plan.places:
+        repeat, fold = place
+        folds[place] = Fold.of_judged(judged[repeat][fold], sides.sizes(plan.split(place)))
     if options.far_targets is not None:
-        tests = ((place, sides.places(*plan.split(*place).sides[1])) for place in plan.places)
-        for place, chosen, attempts in counted_parts(scores, tests, [options]):
-            view = None
-            if all(map(len, chosen)):
-                view = scores.select(*chosen)
-            tested = FoldSide(view, counted=attempts)
+        for place, chosen, attempts in counted_parts(scores, sides.tests(plan), [options]):
+            tested = FoldSide(selected(scores, chosen), counted=attempts)
             listed = None
             if tested.listed:
                 listed = tested.attempts(options)
@@ -272,7 +281,7 @@ def _coded(plan: SplitPlan, repeat: int, n: int) -> CodedFolds:
         number = plan.folds_of(repeat)
         parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
         return CodedFolds(np.where(code < 0, number, code), parts)
-    split = plan.split(repeat, 0)
+    split = plan.split((repeat, 0))
     code = np.full(n, 2, dtype=np.int64)
     code[split.train], code[split.test] = 1, 0
     return CodedFolds(code, [(Subset(1), Subset(0))])
@@ -288,9 +297,9 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
 
 def _verify_pairs(plan: SplitPlan, sides: PairSides, options: FoldOptions) -> Evaluated:
     """Evaluate verification over listed pairs."""
-    folds: dict[tuple[int, int], Fold] = {}
+    folds: Folds = {}
     for done, place in enumerate(plan.places, 1):
-        split = plan.split(*place)
+        split = plan.split(place)
         train = listed_attempts(sides.scores, sides.pairs_in(split.train))
         test = listed_attempts(sides.scores, sides.pairs_in(split.test))
         folds[place] = fold_of_pairs(train, test, sides, split, options)
@@ -305,8 +314,8 @@ def fold_of_pairs(
     train: Attempts, test: Attempts, sides: PairSides, split: Split, options: FoldOptions
 ) -> Fold:
     """Evaluate verification of listed pairs, from the attempts of the training and test part."""
-    parts = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
-    made = fold_of(*parts, sides.sizes(split), options)
+    trained, tested = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
+    made = fold_of(trained, tested, sides.sizes(split), options)
     if sides.by_subject:
         made.counts["crossing_pairs"] = sides.crossing(split.test)
     return made
@@ -319,9 +328,6 @@ def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectA
     return SubjectAttempts(job)
 
 
-Folds = dict[tuple[int, int], Fold]
-
-
 def evaluate_by_parts(
     plan: SplitPlan,
     sides: SplitSides | PairSides,
@@ -331,18 +337,26 @@ def evaluate_by_parts(
     """Evaluate several tasks in every split of a matrix."""
     assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
     by_task: list[Folds] = [{} for _ in tasks]
-    sampler = next((options.claims for options in tasks if options.claims is not None), None)
-    both = ((place, plan.split(*place).sides) for place in plan.places)
-    every = ((place, sides.places(*part)) for place, parts in both for part in parts)
-    counted = counted_parts(sides.scores, every, tasks)
+    sampler = None
+    for options in tasks:
+        sampler = sampler or options.claims
+    counted = counted_parts(sides.scores, _both_parts(plan, sides), tasks)
     for done, place in enumerate(plan.places, 1):
-        split = plan.split(*place)
+        split = plan.split(place)
         with rows_told_to(None):  # each fold is told of, and not the rows that it reads
             train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
             for options, folds in zip(tasks, by_task, strict=True):
                 folds[place] = fold_of(train, test, sides.sizes(split), options)
         reporter()(done, len(plan.places))
     return by_task
+
+
+def _both_parts(plan: SplitPlan, sides: SplitSides) -> Iterator[tuple[Place, IndexSet]]:
+    """Yield rows and columns of each training part, and those of its test part after it."""
+    for place in plan.places:
+        split = plan.split(place)
+        yield place, sides.places(split.training)
+        yield place, sides.places(split.tested)
 
 
 def parts_of(
@@ -358,30 +372,27 @@ def parts_of(
     `seen` flags the probes of the test part whose subjects are in the training part, too.
     """
     parts = []
-    for which, (_, chosen, attempts) in enumerate(itertools.islice(counted, 2)):
-        view = None
-        if all(map(len, chosen)):
-            view = scores.select(*chosen)
+    for part, flags in enumerate((None, seen)):
+        _, chosen, attempts = next(counted)
+        view = selected(scores, chosen)
         claims = None
         if sampler is not None and view is not None:
-            claims = sampler.draw(view, number, part=which)
-        parts.append(FoldSide(view, claims, about, attempts, seen=seen if which else None))
+            claims = sampler.draw(view, number, part=part)
+        parts.append(FoldSide(view, claims, about, attempts, seen=flags))
     return parts[0], parts[1]
 
 
-def fold_of(train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+def fold_of(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
     """Evaluate a task: choose a threshold on one part, and judge it on the other."""
     if options.task == "verification":
         return _verified(train, test, sizes, options)
     return _identified(train, test, sizes, options)
 
 
-def _verified(
-    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
-) -> Fold:
+def _verified(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
     """Evaluate verification of one fold, with its drawn claims and seen subjects."""
     judged = judge_parts(train, test, options)
-    made = Fold.of_judged(judged, *sizes)
+    made = Fold.of_judged(judged, sizes)
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
             unenrolled = part.unenrolled_probes
@@ -405,9 +416,7 @@ def _verified(
     return made
 
 
-def _identified(
-    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
-) -> Fold:
+def _identified(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
     """Evaluate identification of one fold."""
     trained, tested = train.searched(options), test.searched(options)
     if options.task == "closed_set":
@@ -417,10 +426,10 @@ def _identified(
             "train_genuine_attempts": len(trained.ranks),
             "train_skipped": trained.skipped,
         }
-        made = Fold(np.inf, True, counts, *sizes)
+        made = Fold(np.inf, True, counts, sizes)
     else:
         judged = Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
-        made = Fold.of_judged(judged, *sizes)
+        made = Fold.of_judged(judged, sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
     made = made.with_searches(trained, tested, options.ranks)
@@ -505,6 +514,7 @@ class TrainedSystem:
     def __init__(
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
     ):
+        """Check features, subjects and estimator; `compared_by` are metric and kind."""
         self.kind = kind_of_metric(**compared_by)
         if isinstance(features, Scores):
             raise DataError(
@@ -537,22 +547,19 @@ class TrainedSystem:
         from sklearn.base import clone
 
         fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
-        of_training, of_test = split.sides
-        train = self.scores(fitted, *of_training)
-        test = self.scores(fitted, *of_test)
+        train = self.scores(fitted, split.training)
+        test = self.scores(fitted, split.tested)
         judged, sizes = FoldSide(test, seen=split.seen), split.sizes(self.labels.codes)
         return fold_of(FoldSide(train), judged, sizes, options), test
 
-    def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+    def scores(self, fitted: Any, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
+        probes, gallery = part
         if not len(probes) or not len(gallery):
             return None
-        sides = [probes]
+        made = [np.asarray(fitted.transform(self.features[probes])), self.subjects[probes]]
         if gallery is not probes:
-            sides.append(gallery)
-        made = []
-        for side in sides:
-            made += [np.asarray(fitted.transform(self.features[side])), self.subjects[side]]
+            made += [np.asarray(fitted.transform(self.features[gallery])), self.subjects[gallery]]
         return Scores.from_embeddings(*made, metric=self.metric, kind=self.kind)
 
     def about(self, scores: Scores | None) -> Provenance:
@@ -581,13 +588,16 @@ class TransformedScores:
     """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
 
     def __init__(self, data: Any, splitter: Any, estimator: Any):
+        """Divide the first system; the others are divided alike."""
         self.estimator = estimator
         self._named = isinstance(data, Mapping)
-        if not self._named:
+        self.systems: dict[str, Scores] = {"": data}
+        if self._named:
+            self.systems = dict(data)
+            for fitting in hooks("systems"):
+                self.systems = fitting(data)
+        else:
             require_scores(data, "the data")
-        self.systems: dict[str, Scores] = dict(data) if self._named else {"": data}
-        for fitting in hooks("systems") if self._named else ():
-            self.systems = fitting(data)
         first, *others = self.systems.values()
         self.first = first
         self.plan: SplitPlan
@@ -597,15 +607,12 @@ class TransformedScores:
             if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
-                ids = sides.ids if isinstance(sides, SplitSides) else ()
-                self.sides.append(SplitSides(scores, ids))
+                self.sides.append(SplitSides(scores, getattr(sides, "ids", ())))
 
     @property
     def unit(self) -> str:
         """What the parts are numbers of."""
-        if are_pairs(self.first) and not knows_people(self.first):
-            return "pairs"
-        return "subjects"
+        return unit_of_parts(self.first)
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return the number of subjects of the test part that are in the training part, too."""
@@ -622,13 +629,16 @@ class TransformedScores:
         from sklearn.base import clone
 
         sides = self.sides[0]
-        fitted = clone(self.estimator).fit(
-            self._given([of_system.view(split.fitted) for of_system in self.sides], "training")
-        )
-        train_views, test_views = zip(*(x.views(split) for x in self.sides), strict=True)
+        views = [of_system.view(split.fitted) for of_system in self.sides]
+        train_views, test_views = [], []
+        for of_system in self.sides:
+            trained, tested = of_system.views(split)
+            train_views.append(trained)
+            test_views.append(tested)
+        fitted = clone(self.estimator).fit(self._given(views, "training"))
         train = self._transformed(fitted, train_views)
         test = self._transformed(fitted, test_views)
-        made = test if test is not None else train
+        made = train if test is None else test
         if made is not None:
             options = replace(options, kind=made.kind)
         if isinstance(sides, PairSides):
@@ -649,7 +659,7 @@ class TransformedScores:
         return there[0]
 
     def _transformed(self, fitted: Any, views: Sequence[Scores | None]) -> Scores | None:
-        if any(view is None for view in views):
+        if None in views:
             return None
         scores = fitted.transform(self._given(views, "test"))
         require_scores(scores, f"the result of {self.estimator!r}.transform")
@@ -658,14 +668,22 @@ class TransformedScores:
     def about(self, made: Scores | None) -> Provenance:
         """Return the provenance of the results."""
         about = Provenance.of(self.first)
+        if made is not None:
+            about = replace(about, kind=made.kind)
         prints = [Provenance.of(scores).fingerprints for scores in self.systems.values()]
         return replace(
             about,
             name=" + ".join(self.systems) or about.name,
-            kind=about.kind if made is None else made.kind,
             fingerprints=tuple(sum(prints, ())),
             origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
         )
+
+
+def unit_of_parts(scores: Scores) -> str:
+    """Return what the sizes of parts are numbers of."""
+    if are_pairs(scores) and not knows_people(scores):
+        return "pairs"
+    return "subjects"
 
 
 def _all_pairs(scores: Scores | None) -> Attempts:
@@ -676,15 +694,15 @@ def _all_pairs(scores: Scores | None) -> Attempts:
 
 def evaluate_fitted(
     system: TrainedSystem | TransformedScores, options: FoldOptions
-) -> tuple[dict[tuple[int, int], Fold], Provenance]:
+) -> tuple[Folds, Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
-    folds: dict[tuple[int, int], Fold] = {}
+    folds: Folds = {}
     about = None
     places = system.plan.places
     said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
         with rows_told_to(None):
-            folds[place], made = system.fold(system.plan.split(*place), options)
+            folds[place], made = system.fold(system.plan.split(place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
             said.update(made._remarks)

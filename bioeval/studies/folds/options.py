@@ -92,6 +92,7 @@ class FoldOptions:
     attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
+        """Raise for options that do not go together."""
         if str(self.task).lower() in ("reid", "re-identification", "gom"):
             raise ProtocolError(
                 f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
@@ -121,6 +122,18 @@ class FoldOptions:
                 f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
                 f"not of drawn claims; give {Argument('interval', 'quantile')}"
             )
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the comparisons with a subject's templates are fused."""
+        if self.task == "verification":
+            return self.templates == "multi"
+        return self.rank_unit == "subject"
+
+    @property
+    def fusion_done(self) -> str:
+        """The fusion rule, or ``"none"`` where nothing is fused."""
+        return self.fusion if self.fuses else "none"
 
     @property
     def resamples(self) -> bool:
@@ -162,8 +175,9 @@ class FoldOptions:
         """Return the options with the probes that are impostors; None for trained systems."""
         if isinstance(splitter, Experiment) and splitter.has_galleries:
             require_choice("impostors", self.impostors, get_args(ImpostorProbes))
-            auto = self.impostors == "auto"
-            return replace(self, impostors=splitter.impostors if auto else self.impostors)
+            if self.impostors == "auto":
+                return replace(self, impostors=splitter.impostors)
+            return self
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         # In every part: one part may have no probe who is not enrolled.

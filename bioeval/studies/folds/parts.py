@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from bioeval.partition import DrawnClaims
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
+from bioeval.studies.folds.splits import Place
 from bioeval.tallies import (
     Attempts,
     ConcatenatedRows,
@@ -40,9 +40,6 @@ from bioeval.tallies import (
 # rows and columns of the parts that are looked at together.
 CELLS, LOOKED_AT = 1 << 16, 1 << 20
 
-#: Repeat and fold.
-Place = tuple[int, int]
-
 PartAttempts = SelectionAttempts | None
 
 
@@ -57,7 +54,8 @@ def counted_parts(
     rules = _rules(tasks)
     too_large = math.prod(scores.shape) > OrderedScores.MOST
     if rules is None or too_large or not OrderedScores.can_hold(scores):
-        yield from ((place, part, None) for place, part in parts)
+        for place, part in parts:
+            yield place, part, None
         return
     some: list[tuple[Place, IndexSet]] = []
     size = 0
@@ -74,58 +72,59 @@ def _counted(
     scores: Scores, parts: Sequence[tuple[Place, IndexSet]], rules: IdentificationRules
 ) -> Iterator[tuple[Place, IndexSet, PartAttempts]]:
     """Yield some parts with their attempts."""
-    small = [0 < len(rows) * len(columns) <= CELLS for _, (rows, columns) in parts]
-    attempts = _attempts(scores, [x for _, x in itertools.compress(parts, small)], rules)
-    for (place, part), together in zip(parts, small, strict=True):
+    together = [part for _, part in parts if 0 < _cells(part) <= CELLS]
+    attempts = _attempts(scores, together, rules)
+    for place, part in parts:
         counted = None
-        if together:
+        if 0 < _cells(part) <= CELLS:
             counted = next(attempts, None)
-        refused = counted is not None and counted.failed and scores.nan == "raise"
-        yield place, part, None if refused else counted
+        if counted is not None and counted.failed and scores.nan == "raise":
+            counted = None
+        yield place, part, counted
+
+
+def _cells(part: IndexSet) -> int:
+    return math.prod(map(len, part))
 
 
 def _rules(tasks: Sequence[FoldOptions]) -> IdentificationRules | None:
     """Return the rules of identification of tasks; None where they need another way of counting."""
     by_task = {options.task: options for options in tasks}
     for options in tasks:
-        verifies = options.task == "verification"
-        if verifies:
-            fused = options.templates == "multi"
-        else:
-            fused = options.rank_unit == "subject"
-        if fused and options.fusion != "min":
+        if options.fuses and options.fusion != "min":
             return None
         plain = options.ties in ("pessimistic", "optimistic") and options is by_task[options.task]
-        if not verifies and not plain:
+        if options.task != "verification" and not plain:
             return None
     if all(options.claims is not None for options in tasks):
         return None
-    searches = [by_task.get(task) for task in ("open_set", "closed_set")]
-    return IdentificationRules(
-        by_subject=tuple(x is not None and x.rank_unit == "subject" for x in searches),
-        ties_first=tuple(x is None or x.ties == "pessimistic" for x in searches),
-    )
+    by_subject, ties_first = [False, False], [True, True]
+    for place, task in enumerate(("open_set", "closed_set")):
+        if task in by_task:
+            by_subject[place] = by_task[task].fuses
+            ties_first[place] = by_task[task].ties == "pessimistic"
+    return IdentificationRules(tuple(by_subject), tuple(ties_first))
 
 
 def _attempts(
     scores: Scores, parts: Sequence[IndexSet], rules: IdentificationRules
 ) -> Iterator[SelectionAttempts]:
     """Yield the attempts of parts, or nothing where their cells are fewer than the scores."""
-    used = []
-    for side, n in enumerate(scores.shape):
-        inside = np.zeros(n, dtype=bool)
-        for part in parts:
-            inside[part[side]] = True
-        used.append(np.flatnonzero(inside))
-    if math.prod(map(len, used)) >= sum(len(rows) * len(columns) for rows, columns in parts):
+    row_used = np.zeros(scores.shape[0], dtype=bool)
+    column_used = np.zeros(scores.shape[1], dtype=bool)
+    for rows, columns in parts:
+        row_used[rows] = True
+        column_used[columns] = True
+    used_rows, used_columns = np.flatnonzero(row_used), np.flatnonzero(column_used)
+    if len(used_rows) * len(used_columns) >= sum(map(_cells, parts)):
         return
-    places = [
-        (np.searchsorted(used[0], rows), np.searchsorted(used[1], columns))
-        for rows, columns in parts
-    ]
+    places = []
+    for rows, columns in parts:
+        here = np.searchsorted(used_rows, rows), np.searchsorted(used_columns, columns)
+        places.append(here)
     try:
         with threads_for(scores):
-            ordered = OrderedScores.of(scores.select(*used))
+            ordered = OrderedScores.of(scores.select(used_rows, used_columns))
     except DataError:  # raised again where the parts are read
         return
     yield from ordered.attempts(places, rules)
@@ -217,7 +216,7 @@ class Searched:
             within = self.mate <= threshold
         else:
             within = np.zeros(len(self.mate), dtype=bool)
-        return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
+        return (within & (self.ranks <= ranks[:, None])).sum(axis=1)
 
     def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
         """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
@@ -268,6 +267,7 @@ class FoldSide:
         seen: np.ndarray | None = None,
         pairs: Attempts = NOTHING,
     ):
+        """Take a part; `about` is that of the whole."""
         self.scores, self.claims, self.counted, self.pairs = scores, claims, counted, pairs
         self._about, self._seen = about, seen
 
@@ -320,8 +320,9 @@ class FoldSide:
         if self.scores is None:
             return self.pairs
         if self.counted is not None and self.claims is None:
-            places = self.counted.places[options.templates]
-            return Attempts.ordered(*(self.counted.values[x] for x in places))
+            genuine, impostor = self.counted.places[options.templates]
+            values = self.counted.values
+            return Attempts.ordered(values[genuine], values[impostor])
         with threads_for(self.scores):
             listed = list_attempts(self._job(options), self.reader, self._blocks)
         self._strangers = listed["unenrolled"]
@@ -340,17 +341,18 @@ class FoldSide:
 
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
         """Return the operating points of verification of this part, from `attempts` if listed."""
-        targets, at_frr, points = options.targets, options.frr_targets, Points()
+        targets, at_frr = options.targets, options.frr_targets
+        points: Points
         if attempts is not None:
-            points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
-            points["far_at_frr"] = np.full(len(at_frr), np.nan)
+            frr_at_far = np.full(len(targets), np.nan)
+            far_at_frr = np.full(len(at_frr), np.nan)
+            points = {"eer": np.nan, "auc": np.nan}
             if attempts.defined:
-                points = {
-                    "eer": attempts.equal_error().eer,
-                    "auc": attempts.auc(),
-                    "frr_at_far": np.array([attempts.at_far(float(x))[0] for x in targets]),
-                    "far_at_frr": np.array([attempts.far_at_frr(float(x))[0] for x in at_frr]),
-                }
+                points = {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
+                for i, target in enumerate(targets.tolist()):
+                    frr_at_far[i], _ = attempts.at_far(target)
+                for i, target in enumerate(at_frr.tolist()):
+                    far_at_frr[i], _ = attempts.far_at_frr(target)
         else:
             assert self.scores is not None
             job = self._job(options)
@@ -359,8 +361,11 @@ class FoldSide:
             with threads_for(self.scores):
                 refined = refine(tally, [job], job.wanted, symmetric=None)
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
-            points |= {"frr_at_far": refined.frr_at_far, "far_at_frr": refined.far_at_frr}
-        return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}
+            frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
+        points["frr_at_far"] = frr_at_far
+        if len(at_frr):
+            points["far_at_frr"] = far_at_frr
+        return points
 
     # -- identification
 
@@ -379,7 +384,9 @@ class FoldSide:
         if self.scores is None:
             return Searched(nothing, np.empty(0, dtype=np.int64), nothing, nothing, 0)
         if self.counted is not None:
-            mate, ranks = self.counted.mate, self.counted.ranks[0 if open_set else 1]
+            mate = self.counted.mate
+            of_open_set, of_closed_set = self.counted.ranks
+            ranks = of_open_set if open_set else of_closed_set
             mated = ranks > 0
             there = ~np.isnan(self.counted.other)
             chosen = of_role(there, self.counted.enrolled, options.impostors)

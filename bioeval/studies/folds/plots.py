@@ -36,6 +36,15 @@ from bioeval.views.plots import (
 LARGEST = 20.0
 
 
+class FoldsWords(NamedTuple):
+    """The title, the names of the points tested and chosen, and the lines below the title."""
+
+    title: str
+    tested: str
+    chosen: str
+    lines: list[str]
+
+
 class FoldsDisplay(OneResultDisplay):
     """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
 
@@ -61,20 +70,17 @@ class FoldsDisplay(OneResultDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
         ax = self._axes(ax)
-        ds = self._dataset
-        v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
         known = np.isfinite(self.far) & np.isfinite(self.frr)
         if not known.any():
             self._empty("No fold has attempts of both classes")
-        title, tested, chosen, lines = self._words()
+        words = self._words()
         self._folds(known, style)
-        middle = f"{{}}_{_estimate(ds.attrs)}"
-        self._point(v, middle, "{}", tested, fmt="o", color=colour_of(0), zorder=4)
+        middle = f"{{}}_{_estimate(self._dataset.attrs)}"
+        self._point(middle, "{}", words.tested, fmt="o", color=colour_of(0), zorder=4)
         self._point(
-            v,
             self._optimistic,
             self._optimistic.removesuffix("_mean"),
-            chosen,
+            words.chosen,
             fmt="D",
             color=colour_of(1),
             linewidth=1.0,
@@ -90,27 +96,24 @@ class FoldsDisplay(OneResultDisplay):
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(percent)
         translate = self._translate
-        names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
-        self._labelled(*names, translate.other("far"), translate.other("frr"))
-        self._titled(title, name, map(translate, lines))
+        x, y = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        self._labelled(x, y, translate.other("far"), translate.other("frr"))
+        self._titled(words.title, name, map(translate, words.lines))
         self._key_below()
         return self
 
-    def _point(
-        self, v: dict[str, float], value: str, limits: str, label: str, **style: Any
-    ) -> None:
+    def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
         """Draw the mean FAR and FRR of folds with their intervals, if any."""
+        ds = self._dataset
+        far, frr = float(ds[value.format("far")]), float(ds[value.format("frr")])
         bars: list[Any] = []
-        for rate in ("far", "frr"):
-            middle = v[value.format(rate)]
-            low = v.get(f"{limits.format(rate)}_low", np.nan)
-            high = v.get(f"{limits.format(rate)}_high", np.nan)
+        for rate, middle in (("far", far), ("frr", frr)):
+            low = float(ds.get(f"{limits.format(rate)}_low", np.nan))
+            high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
         given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
-        x = [v[value.format("far")]]
-        y = [v[value.format("frr")]]
-        self.ax_.errorbar(x, y, xerr=bars[0], yerr=bars[1], **given)
+        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **given)
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each distinct point once, its area proportional to its number of folds."""
@@ -147,24 +150,22 @@ class FoldsDisplay(OneResultDisplay):
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
-        right = share > 0.8
-        self._note(
-            f"target {percent(target)}",
-            (target, 1),
-            (-4 if right else 4, -3),
-            va="top",
-            ha="right" if right else "left",
-        )
+        away, side = 4, "left"
+        if share > 0.8:
+            away, side = -4, "right"
+        self._note(f"target {percent(target)}", (target, 1), (away, -3), va="top", ha=side)
 
-    def _words(self) -> tuple[str, str, str, list[str]]:
-        """Return the title, the names of the two means, and the lines below the title."""
+    def _words(self) -> FoldsWords:
+        """Return what is written on the figure."""
         attrs = self._dataset.attrs
-        given = attrs["chosen_on"] == "given"
+        chosen = "training parts, mean"
+        if attrs["chosen_on"] != "given":
+            chosen = f"{chosen} (optimistic)"
         number = int(np.isfinite(self._dataset["threshold"]).sum())
-        return (
+        return FoldsWords(
             str(attrs["task"]),
             f"test parts, {_estimate(attrs)}",
-            "training parts, mean" + ("" if given else " (optimistic)"),
+            chosen,
             [
                 f"threshold by {attrs['threshold_rule_in_words']}, {attrs['chosen_on']}",
                 f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
@@ -238,16 +239,19 @@ class Band(NamedTuple):
 def _folds(system: System) -> np.ndarray | None:
     """Return the rates of the test part of each fold, one row each; None for other partitions."""
     dataset = system.dataset
-    rate = next((rate for rate in ("cms", "dir") if f"train_{rate}_mean" in dataset), None)
-    if rate is None:
-        return None
-    return dataset[rate].values.reshape(-1, dataset.sizes["rank"])
+    for rate in ("cms", "dir"):
+        if f"train_{rate}_mean" in dataset:
+            return dataset[rate].values.reshape(-1, dataset.sizes["rank"])
+    return None
 
 
 def _of_partitions(systems: Sequence[System]) -> list[str]:
+    """Return in words what the thin lines of folds, or the bands over partitions, are."""
     attrs = systems[0].dataset.attrs
-    if folds := [len(x) for system in systems if (x := _folds(system)) is not None]:
-        number = counted(max(folds), f"{unit_of(attrs)}s")
+    folds = map(_folds, systems)
+    lines = max((len(each) for each in folds if each is not None), default=0)
+    if lines:
+        number = counted(lines, f"{unit_of(attrs)}s")
         return [f"thin lines: {number}; {limits_in_words(attrs)}"]
     confidence = f"{100 * float(attrs.get('confidence', 0.95)):g} %"
     band = {
@@ -331,7 +335,7 @@ class RepeatedDisplay(CurvesDisplay):
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
         last, beyond = ranks_shown(arrays, most, None if whole else most)
         rank_axis(ax, "x", last)
-        ax.set_ylim(*rate_limits(lowest if self.lines_ else 0.0))
+        ax.set_ylim(rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
@@ -435,16 +439,18 @@ class SpreadDisplay(OneResultDisplay):
         for side in ("left", "bottom"):
             ax.spines[side].set_visible(False)
         places = range(len(self._rows))[::-1]
+        labels = []
         for place, row in zip(places, self._rows, strict=True):
             self._row(place, row, style)
-        labels = [as_plot_text(row.label) for row in self._rows]
-        ax.set_yticks([place + MIDDLE for place in places], labels)
+            labels.append(as_plot_text(row.label))
+        ax.set_yticks(np.array(places) + MIDDLE, labels)
         attrs = self._dataset.attrs
         band = "interval"
         if "band" in attrs:
             band = f"middle {100 * float(attrs['confidence']):g} %"
-        for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
-            ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
+        if labels:
+            for x, text in ((MEAN, "mean"), (ENDS, band)):
+                ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             self._empty("No scalar is defined in any fold")
@@ -489,11 +495,8 @@ class SpreadDisplay(OneResultDisplay):
             zorder=4,
         )
         if width:
-            ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")]
-        else:
-            ends = []
-        for x, word, value, side in ends:
-            self._write(x, place, row, [value], side, QUIET, word=word)
+            self._write(-0.015, place, row, [least], "right", QUIET, word="min")
+            self._write(1.015, place, row, [most], "left", QUIET, word="max")
         self._write(MEAN, place + MIDDLE, row, [mean], "left", TEXT, fontweight="bold")
         if np.isfinite([low, high]).all():
             self._write(ENDS, place + MIDDLE, row, [low, high], "left", TEXT)
@@ -510,8 +513,10 @@ class SpreadDisplay(OneResultDisplay):
         **style: Any,
     ) -> None:
         """Write a value, with a word before it, or the two limits of an interval."""
-        digits = row.scalar.decimals
-        texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
+        scale, digits = 1, row.scalar.decimals
+        if row.scalar.percent:
+            scale, digits = 100, 2
+        texts = [f"{scale * value:.{digits}f}" for value in values]
         if len(texts) == 1:
             text = f"{word} {texts[0]}".strip()
         else:

@@ -43,9 +43,15 @@ from bioeval.scores import (
 )
 from bioeval.stats import check_confidence
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
-from bioeval.studies.folds.parts import FoldSide, PartAttempts, Place, counted_parts
+from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
-from bioeval.studies.folds.splits import ReducedGalleries, SplitPlan, SplitSides, require_square
+from bioeval.studies.folds.splits import (
+    Place,
+    ReducedGalleries,
+    SplitSides,
+    require_square,
+    selected,
+)
 from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
@@ -77,7 +83,9 @@ REPEATED["reduced_galleries"] = Name(
     "probes",
 )
 
-_POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
+_POINTS: dict[str, Name] = {}
+for _scalars in POINTS_OF.values():
+    _POINTS |= {scalar.name: scalar for scalar in _scalars}
 
 REPEATED |= _POINTS
 
@@ -228,15 +236,12 @@ def repeat(
     counted = counted_parts(scores, parts, tasks)
     require_callable("progress", progress)
     for done, (place, chosen, attempts) in enumerate(counted, 1):
-        view = None
-        if all(map(len, chosen)):
-            view = scores.select(*chosen)
+        view = selected(scores, chosen)
         if left is not None:
             left.add(place, view)
         for name, values in curves.of(view, attempts, done - 1).items():
             if name not in arrays:
-                dtype = np.int64 if values.dtype.kind == "i" else np.float64
-                arrays[name] = np.zeros((*shape, *values.shape), dtype=dtype)
+                arrays[name] = np.zeros((*shape, *values.shape), values.dtype)
             arrays[name][place] = values
         if progress is not None:
             progress(done, total)
@@ -252,20 +257,9 @@ def _parts(
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        return _of_galleries(sides, splitter), (splitter.get_n_splits(), 1)
+        return sides.galleries(splitter), (splitter.get_n_splits(), 1)
     plan = sides.plan(splitter)
-    return _of_tests(sides, plan), plan.shape
-
-
-def _of_galleries(sides: SplitSides, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
-    for repeat, (gallery, probes) in enumerate(sides.galleries(splitter)):
-        yield (repeat, 0), sides.places(probes, gallery)
-
-
-def _of_tests(sides: SplitSides, plan: SplitPlan) -> Iterator[tuple[Place, IndexSet]]:
-    for place in plan.places:
-        probes, gallery = plan.split(*place).sides[1]
-        yield place, sides.places(probes, gallery)
+    return sides.tests(plan), plan.shape
 
 
 class _Curves:
@@ -278,11 +272,12 @@ class _Curves:
     def __init__(
         self, scores: Scores, part: FoldOptions, ties: str, thresholds: Any, max_rank: int | None
     ):
+        """Choose the grid: the thresholds given, or over the whole matrix, or the ranks."""
         self.kind, self.part, self.ties = scores.kind, part, ties
         self.roles: set[str] = set()
         self.grid = np.empty(0)
         closed = part.task == "closed_set"
-        self.max_rank = max_rank or (CMC_RANKS if closed else 1)
+        self.max_rank = max_rank or 1
         if max_rank is None and closed:
             candidates = scores.shape[1]
             if part.rank_unit == "subject":
@@ -339,14 +334,12 @@ class _Curves:
             "di": points_of.detected_at(grid, most, whole=whole),
             "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
         }
-        if larger_is_closer(self.kind):
-            curves = {name: values[::-1] for name, values in curves.items()}
         totals = {"genuine_attempts": searched.genuine, "impostor_attempts": len(searched.other)}
         points = {
             "eer": points_of.equal_error().eer,
             "dir_at_far": points_of.at_far(self.part.targets, most)[0],
         }
-        return _arrays({**curves, **totals, **points})
+        return _arrays({**self._over_grid(curves), **totals, **points})
 
     def _verification(self, view: Scores, part: FoldSide) -> dict[str, np.ndarray]:
         """Return the counts of verification over the grid, and its operating points."""
@@ -364,12 +357,17 @@ class _Curves:
         if part.claims is not None:
             others = part.unenrolled_probes
             counts["fa_unenrolled"] = others.false_accepts(grid)
-        if larger_is_closer(self.kind):
-            counts = {name: count[::-1] for name, count in counts.items()}
+        counts = self._over_grid(counts)
         if part.claims is not None:
             counts["unenrolled_attempts"] = np.array(others.impostor_attempts)
         totals = {"genuine_attempts": len(genuine), "impostor_attempts": impostors}
         return _arrays({**counts, **totals, **points})
+
+    def _over_grid(self, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return curves over increasing distances as they are over the grid."""
+        if larger_is_closer(self.kind):
+            return {name: values[::-1] for name, values in curves.items()}
+        return curves
 
     def _nothing(self) -> dict[str, np.ndarray]:
         """Return the counts of a partition without scores: 0, and its points undefined."""
@@ -381,7 +379,7 @@ class _Curves:
         names = list(_COUNTS[task])
         if self.part.claims is not None:
             names += ["fa_unenrolled", "unenrolled_attempts"]
-        nothing = {name: np.zeros(shapes.get(name, ()), int) for name in names}
+        nothing = {name: np.zeros(shapes.get(name, ()), np.int64) for name in names}
         for scalar in POINTS_OF[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
@@ -393,10 +391,10 @@ class _Curves:
         """The dimensions of each rate, within a partition."""
         if self.part.task == "closed_set":
             return {"cms": ("rank",)}
-        over = ("threshold",)
+        over: tuple[str, ...] = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        rates = (scalar.name for scalar in RATES_OF["repeats"])
+        rates = [scalar.name for scalar in RATES_OF["repeats"]]
         return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
@@ -411,7 +409,10 @@ def _dataset(
 ) -> xr.Dataset:
     """Return counts and points of all partitions, with their rates and bands over partitions."""
     each, part = ("repeat", "fold"), curves.part
-    points = {x.name: arrays.pop(x.name) for x in POINTS_OF[part.task] if x.name in arrays}
+    points = {}
+    for scalar in POINTS_OF[part.task]:
+        if scalar.name in arrays:
+            points[scalar.name] = arrays.pop(scalar.name)
     if "attempts" in arrays:
         arrays["genuine_attempts"] = arrays.pop("attempts")
     genuine = _or_nan(arrays["genuine_attempts"])
@@ -438,16 +439,17 @@ def _dataset(
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    over_points = {name: dims_of_point(name) for name in points}
-    for name, over in {**dims, **over_points}.items():
-        values = {**rates, **points}[name]
-        variables[name] = ((*each, *over), values)
-        statistics = _band(values, band, confidence, AVERAGED[name].bounds)
+    averaged = rates | points
+    for name in (*dims, *points):
+        over = dims.get(name, dims_of_point(name))
+        variables[name] = ((*each, *over), averaged[name])
+        statistics = _band(averaged[name], band, confidence, AVERAGED[name].bounds)
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
     for name, values in arrays.items():
-        variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
+        over = dims.get(of_count.get(name, ""), ())
+        variables[name] = ((*each, *over), values)
     shape = arrays["genuine_attempts"].shape
     coordinates: dict[str, np.ndarray]
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
@@ -497,12 +499,13 @@ def _band(
     values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
 ) -> dict[str, np.ndarray]:
     """Return mean, standard deviation and band at each point, over partitions that have a value."""
-    flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
+    flat = values.reshape((math.prod(values.shape[:2]), *values.shape[2:]))
     flat = flat[~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)]
     nothing = np.full(values.shape[2:], np.nan)
     if not len(flat):
         return {key: nothing.copy() for key in ("mean", "sd", "low", "high")}
-    mean, sd = flat.mean(axis=0), flat.std(axis=0, ddof=1) if len(flat) > 1 else nothing
+    mean = flat.mean(axis=0)
+    sd = flat.std(axis=0, ddof=1) if len(flat) > 1 else nothing
     if band == "quantile":
         low, high = np.quantile(flat, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from bioeval.results import (
     ComparedPeople,
     Variables,
     about_attrs,
+    along,
     build,
     over_folds,
     support_warnings,
@@ -38,6 +40,7 @@ from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
+from bioeval.studies.folds.splits import Place, Sizes
 from bioeval.tallies import Judged, to_user
 
 FOLD_COUNTS = {
@@ -47,15 +50,6 @@ FOLD_COUNTS = {
     **picked(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
     "ia": Name("attack attempts accepted", "attempts"),
     "attack_attempts": Name("attack attempts", "attempts"),
-}
-
-_SEEN_COUNTS = {
-    f"{name}_{which}": Name(
-        f"{VERIFICATION[name].long_name}: probes of subjects {also} in the training part",
-        VERIFICATION[name].units,
-    )
-    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
-    for which, also in (("seen", "also"), ("unseen", "not"))
 }
 
 CROSS = {
@@ -79,17 +73,22 @@ CROSS = {
     ),
 }
 
-_AT_ASSURED = {
-    f"assured_{_name}": Name(f"at the assured threshold: {_what.long_name}", _what.units, _what.iso)
-    for _name, _what in {**AVERAGED, **FOLD_COUNTS}.items()
-    if _name in ("far", "frr", "fa", "fr")
-}
+_BOTH_PARTS = {**AVERAGED, **FOLD_COUNTS}
 
-for _name, _what in {**AVERAGED, **FOLD_COUNTS, **_AT_ASSURED}.items():
-    _own = f"on the training part: {_what.long_name}"
-    CROSS |= {_name: _what, f"train_{_name}": Name(_own, _what.units, _what.iso)}
+for _name in ("frr", "far", "fr", "fa"):
+    _what = _BOTH_PARTS[_name]
+    _long = f"at the assured threshold: {_what.long_name}"
+    _BOTH_PARTS[f"assured_{_name}"] = Name(_long, _what.units, _what.iso)
 
-CROSS |= _SEEN_COUNTS
+for _name, _what in _BOTH_PARTS.items():
+    _long = f"on the training part: {_what.long_name}"
+    CROSS |= {_name: _what, f"train_{_name}": Name(_long, _what.units, _what.iso)}
+
+for _name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
+    _what = VERIFICATION[_name]
+    for _who, _also in (("seen", "also"), ("unseen", "not")):
+        _long = f"{_what.long_name}: probes of subjects {_also} in the training part"
+        CROSS[f"{_name}_{_who}"] = Name(_long, _what.units)
 
 for _rate in (*AVERAGED, "assured_far", "assured_frr"):
     CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
@@ -147,28 +146,27 @@ class Fold:
     threshold: float
     defined: bool
     counts: dict[str, int]
-    train_subjects: int
-    test_subjects: int
+    subjects: Sizes
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
     points: dict[str, float | np.ndarray] = field(default_factory=dict)
     assured: AssuredFold | None = None
 
     @classmethod
-    def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
+    def of_judged(cls, judged: Judged, subjects: Sizes) -> Fold:
         """Count both parts at the threshold."""
         counts: dict[str, int] = {}
+        chosen = judged.chosen
         for prefix, attempts in (("", judged.test), ("train_", judged.train)):
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
             counts[f"{prefix}genuine_attempts"] = genuine
             counts[f"{prefix}impostor_attempts"] = impostor
             fa = fr = ga = gr = 0
-            if judged.chosen.defined:
-                fa, fr = attempts.errors_at(judged.chosen.threshold)
+            if chosen.defined:
+                fa, fr = attempts.errors_at(chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
             counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        chosen = judged.chosen
-        return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
+        return cls(chosen.threshold, chosen.defined, counts, subjects)
 
     def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
         """Add the genuine attempts detected at the threshold, and the galleries searched."""
@@ -185,25 +183,34 @@ class _Places:
     shape: tuple[int, int]
     at: tuple[np.ndarray, ...]
 
-    def spread(self, values: Sequence, fill: Any = 0) -> np.ndarray:
-        """Return an array with the value of each fold at its place."""
+    @property
+    def there(self) -> np.ndarray:
+        """Which places have a fold."""
+        there = np.zeros(self.shape, dtype=bool)
+        there[self.at] = True
+        return there
+
+    def spread(self, folds: Sequence, attribute: str, fill: Any = 0) -> np.ndarray:
+        """Return an array with an attribute of each fold at its place."""
+        return self._spread(list(map(attrgetter(attribute), folds)), fill)
+
+    def spread_each(self, folds: Sequence, attribute: str, fill: Any = 0) -> dict[str, np.ndarray]:
+        """Return such an array of every value in an attribute that is a mapping."""
+        mappings = list(map(attrgetter(attribute), folds))
+        arrays = {}
+        for name in mappings[0]:
+            arrays[name] = self._spread([values[name] for values in mappings], fill)
+        return arrays
+
+    def _spread(self, values: list[Any], fill: Any) -> np.ndarray:
         array = np.asarray(values)
         spread = np.full((*self.shape, *array.shape[1:]), fill, dtype=array.dtype)
         spread[self.at] = array
         return spread
 
-    def spread_each(
-        self, of_folds: Sequence[Mapping[str, Any]], fill: Any = 0
-    ) -> dict[str, np.ndarray]:
-        """Return such an array of every value that the folds have."""
-        arrays = {}
-        for name in of_folds[0]:
-            arrays[name] = self.spread([values[name] for values in of_folds], fill)
-        return arrays
-
 
 def fold_dataset(
-    fold_of: Mapping[tuple[int, int], Fold],
+    fold_of: Mapping[Place, Fold],
     shape: tuple[int, int],
     about: Provenance,
     options: FoldOptions,
@@ -223,15 +230,15 @@ def fold_dataset(
     folds = list(fold_of.values())
     places = _Places(shape, tuple(np.array(list(fold_of)).T))
     spread, spread_each = places.spread, places.spread_each
-    there = spread([True] * len(folds))
-    defined = spread([fold.defined for fold in folds])
-    counts = spread_each([fold.counts for fold in folds])
-    detected = spread_each([fold.detected for fold in folds])
+    there = places.there
+    defined = spread(folds, "defined")
+    counts = spread_each(folds, "counts")
+    detected = spread_each(folds, "detected")
     sizes = {
-        "train_subjects": spread([fold.train_subjects for fold in folds]),
-        "test_subjects": spread([fold.test_subjects for fold in folds]),
+        "train_subjects": spread(folds, "subjects.train"),
+        "test_subjects": spread(folds, "subjects.test"),
     }
-    threshold = spread([fold.threshold for fold in folds], np.nan)
+    threshold = spread(folds, "threshold", np.nan)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     judges = options.rule.name != "none"
     if not closed and judges:
@@ -241,7 +248,7 @@ def fold_dataset(
     if closed or judges:
         ratios = _ratios(attempts, detected)
     pooled = _ratios(_over_all_folds(attempts), _over_all_folds(detected))
-    points = spread_each([fold.points for fold in folds], np.nan)
+    points = spread_each(folds, "points", np.nan)
     assured = [fold.assured for fold in folds if fold.assured is not None]
     if assured:
         at_assured, rates, pooled_rates = assured_variables(assured, places, about.kind)
@@ -256,7 +263,7 @@ def fold_dataset(
     if closed:
         for part, hits in detected.items():
             variables[f"{part}cms_count"] = ((*over, "rank"), hits)
-    variables |= {name: (over, n) for name, n in sizes.items()}
+    variables |= along(over, **sizes)
     how = IntervalOverFolds(
         options.interval,
         confidence,
@@ -277,20 +284,18 @@ def fold_dataset(
     variables |= of_rates
 
     coordinates = _coordinates(shape, statistics, options)
-    if any("far_target" in dims for dims, _ in variables.values()):
+    if {"frr_at_far", "dir_at_far"} & points.keys():
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
-    searched, remark = _galleries([fold.galleries for fold in folds])
-    unit = "fold"
-    if isinstance(splitter, Experiment):
-        unit = "repeat"
+    searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
+    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
     warnings = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
-        *_few_attempts({k: n[there] for k, n in (counts | sizes).items()}, options, unit, about),
+        *_few_attempts(counts | sizes, there, options, unit, about),
         *_infinite_warning(points),
     ]
     if resampled:
@@ -328,16 +333,16 @@ def assured_variables(
 ) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return assured thresholds and their counts, their rates, and those of all folds together."""
     over = ("repeat", "fold")
-    reasons = [fold.promise.reason for fold in assured]
-    at = places.spread([fold.promise.threshold for fold in assured], np.nan)
-    limit = places.spread([fold.promise.high for fold in assured], np.nan)
-    counts = places.spread_each([fold.counts for fold in assured])
-    variables: Variables = {
-        "assured_threshold": (over, to_user(at, kind)),
-        "assured_limit": (over, limit),
-        "assured_reason": (over, places.spread(reasons, "")),
-        "assured_refused": ((), sum(map(bool, reasons))),
-    }
+    at = places.spread(assured, "promise.threshold", np.nan)
+    reasons = places.spread(assured, "promise.reason", "")
+    counts = places.spread_each(assured, "counts")
+    variables: Variables = along(
+        over,
+        assured_threshold=to_user(at, kind),
+        assured_limit=places.spread(assured, "promise.high", np.nan),
+        assured_reason=reasons,
+    )
+    variables["assured_refused"] = (), int(np.count_nonzero(reasons))
     for prefix in PARTS:
         for name in ("fa", "fr"):
             variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
@@ -377,7 +382,7 @@ def ends_by_subject(
         for scalar in RATES_OF["folds"]:
             if scalar.of_rates is not None:
                 value, low, high = ends[scalar.name]
-                both = [float(x) for x in scalar.of_rates(far[1:], frr[1:])]
+                both = scalar.of_rates(far[1:], frr[1:]).tolist()
                 ends[scalar.name] = value, min(low, *both), max(high, *both)
     return ends
 
@@ -390,11 +395,12 @@ def _ratios(
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
         scalars = () if closed else FOLD_RATES
-        part = {k[len(prefix) :]: n for k, n in counts.items() if k.startswith(prefix)}
-        ratios |= {prefix + name: x for name, x in rates_of(scalars, part).items()}
+        at_ranks = "cms" if closed else "dir"
+        part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
+        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
-            genuine = counts[f"{prefix}genuine_attempts"][..., None]
-            ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)
+            genuine = part["genuine_attempts"][..., None]
+            ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
     return ratios
 
 
@@ -428,8 +434,8 @@ class IntervalOverFolds:
             "mean": estimate.mean,
             "sd": estimate.sd,
             "se": estimate.sd / max(estimate.folds, 1) ** 0.5,
-            "low": low if np.isnan(low) else max(low, bounds[0]),
-            "high": high if np.isnan(high) else min(high, bounds[1]),
+            "low": max(low, bounds[0]),  # of NaN, which is not smaller, NaN
+            "high": min(high, bounds[1]),
             "folds": estimate.folds,
         }
 
@@ -490,21 +496,18 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.assurance is not None:
         attrs |= options.assurance.attrs
     if options.task == "verification":
-        fused = options.templates == "multi"
-        attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
+        attrs |= {"templates": options.templates, "fusion": options.fusion_done}
     else:
-        fused = options.rank_unit == "subject"
-        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion if fused else "none"}
+        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion_done}
         attrs["ties"] = options.ties
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
     if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
-        part = "training"
-        if type(splitter).__name__ == "TrainValidationTest":
-            part = "validation"
+        validates = type(splitter).__name__ == "TrainValidationTest"
         if isinstance(splitter, Experiment):
-            unit, part = "repeat", "validation" if splitter.validation else "training"
+            unit, validates = "repeat", bool(splitter.validation)
+        part = "validation" if validates else "training"
         chosen = "given"
         if options.rule.name != "fixed":
             chosen = f"the {part} part of each {unit}"
@@ -568,33 +571,35 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
     tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
     repeats, folds = shape
     left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+    number = f"{round(left_out):,}"
+    if repeats > 1:
+        number = f"on average {number}"
     return [
-        "pairs of subjects in different parts are not tested: "
-        f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
+        f"pairs of subjects in different parts are not tested: {number}, beside "
         f"{round(tested / repeats):,} that are; fewer folds test more"
     ]
 
 
 def _few_attempts(
-    counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str, about: Provenance
+    counts: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    options: FoldOptions,
+    unit: str,
+    about: Provenance,
 ) -> list[str]:
     """Return a warning of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
-    genuine = int(counts["genuine_attempts"].min())
-    impostor = int(counts["impostor_attempts"].min())
-    rate = "FRR"
-    if options.task == "open_set":
-        rate = "DIR"
+    genuine = int(counts["genuine_attempts"][there].min())
+    impostor = int(counts["impostor_attempts"][there].min())
+    rate = "DIR" if options.task == "open_set" else "FRR"
     people = None
     if options.task == "verification" and about.people is not None:
-        people = ComparedPeople.among(int(counts["test_subjects"].min()))
+        people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
     said = support_warnings(options.far_targets, impostor, False, rate, people)
     said += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
-    more = "a larger test part"
-    if unit == "fold":
-        more = "fewer folds"
+    more = "fewer folds" if unit == "fold" else "a larger test part"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in said]
 
 
@@ -612,14 +617,16 @@ def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
     ]
 
 
-def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
-    """Return the gallery sizes of both parts in words, and a warning where they differ."""
-    train_sizes, test_sizes = np.array(sizes).T.tolist()
-    test = span(test_sizes)
-    if not any(train_sizes):
-        return f"galleries of the test: {test} subjects", []
-    said = f"galleries: training {span(train_sizes)} subjects, test {test}"
-    if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
+def _galleries(sizes: np.ndarray) -> tuple[str, list[str]]:
+    """Return the gallery sizes of both parts in words, and a warning where they differ.
+
+    `sizes` has a row for each fold: the size in the training part, and in the test part.
+    """
+    train, test = sizes.T
+    if not train.any():
+        return f"galleries of the test: {span(test)} subjects", []
+    said = f"galleries: training {span(train)} subjects, test {span(test)}"
+    if (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
         return said, []
     return f"{said}: not comparable", [
         "training and test have galleries of different sizes, so their rates are not comparable: "
@@ -627,7 +634,7 @@ def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     ]
 
 
-def span(counts: list[int]) -> str:
+def span(counts: Sequence[int] | np.ndarray) -> str:
     """Return the smallest and the largest of some counts in words."""
     low, high = min(counts), max(counts)
     if low == high:
@@ -655,7 +662,9 @@ def _summarised(summaries: Mapping[str, Mapping[str, Any]]) -> tuple[Variables, 
     `summaries` has the values of each statistic by the rate.
     """
     known = {*itertools.chain.from_iterable(summaries.values())}
-    labels = [part + key for part in PARTS for key in OVER_FOLDS if part + key in known]
+    labels = []
+    for part in PARTS:
+        labels += [part + key for key in OVER_FOLDS if part + key in known]
     variables = {}
     for rate, values in summaries.items():
         rows = np.full((len(labels), *np.shape(values["mean"])), np.nan)

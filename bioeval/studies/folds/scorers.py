@@ -81,6 +81,7 @@ class Scorer:
         return self
 
     def __repr__(self) -> str:
+        """Write the call that makes it, without the options that have their defaults."""
         options = f"metric={self.metric!r}"
         if self.kind != "distance":
             options += f", kind={self.kind!r}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -27,9 +27,37 @@ from bioeval.partition import (
     splits_of_other,
 )
 from bioeval.scores import PairScores, Scores, are_pairs, codes_of
+from bioeval.tallies import IndexSet
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
+
+
+#: Repeat and fold.
+Place = tuple[int, int]
+
+
+class Part(NamedTuple):
+    """The samples of one part: its probes, and the gallery that they are compared with."""
+
+    probes: np.ndarray
+    gallery: np.ndarray
+
+    @property
+    def samples(self) -> np.ndarray:
+        """All of them; those on both sides twice."""
+        return np.concatenate(self)
+
+    def subjects(self, subject: np.ndarray) -> int:
+        """Return the number of subjects; `subject` are the codes of all samples."""
+        return _distinct(subject[self.samples])
+
+
+class Sizes(NamedTuple):
+    """The numbers of subjects, or of pairs, in the training part and in the test part."""
+
+    train: int
+    test: int
 
 
 @dataclass(frozen=True)
@@ -49,26 +77,33 @@ class Split:
     seen: np.ndarray | None = None
 
     @property
-    def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The probes and the gallery of the training part and of the test part."""
-        train_gallery, test_gallery = self.train_gallery, self.test_gallery
-        return [
-            (self.train, self.train if train_gallery is None else train_gallery),
-            (self.test, self.test if test_gallery is None else test_gallery),
-        ]
+    def training(self) -> Part:
+        """The probes and the gallery of the training part."""
+        return _part(self.train, self.train_gallery)
 
-    def sizes(self, subject: np.ndarray) -> tuple[int, int]:
+    @property
+    def tested(self) -> Part:
+        """The probes and the gallery of the test part."""
+        return _part(self.test, self.test_gallery)
+
+    def sizes(self, subject: np.ndarray) -> Sizes:
         """Return the number of subjects in both parts; `subject` are the codes of all samples."""
-        train, test = self.sides
-        return _distinct(subject[np.concatenate(train)]), _distinct(subject[np.concatenate(test)])
+        return Sizes(self.training.subjects(subject), self.tested.subjects(subject))
 
     def trained_on(self, subject: np.ndarray) -> np.ndarray:
         """Return the subjects of the training part, and of that which an estimator is fitted on."""
-        return np.unique(subject[np.concatenate([*self.sides[0], self.fitted])])
+        return np.unique(subject[np.append(self.training.samples, self.fitted)])
 
     def subjects_in_both(self, subject: np.ndarray) -> int:
         """Return the number of subjects of the test part that are in the training part, too."""
-        return len(np.intersect1d(self.trained_on(subject), subject[np.concatenate(self.sides[1])]))
+        return len(np.intersect1d(self.trained_on(subject), subject[self.tested.samples]))
+
+
+def _part(probes: np.ndarray, gallery: np.ndarray | None) -> Part:
+    """Return a part; without a gallery its probes are compared with each other."""
+    if gallery is None:
+        return Part(probes, probes)
+    return Part(probes, gallery)
 
 
 def _distinct(codes: np.ndarray) -> int:
@@ -114,7 +149,9 @@ def split_samples(
         yield from splitter.split(range(n), labels, groups, meta=meta)
         return
     codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-    by = codes if groups is None or np.ndim(groups) > 1 else LabelCodes(groups, "groups").codes
+    by = codes
+    if groups is not None and np.ndim(groups) <= 1:
+        by = LabelCodes(groups, "groups").codes
     for parts in splits_of_other(splitter, codes, by):
         if not isinstance(parts, tuple | list) or len(parts) != 2:
             raise DataError(
@@ -150,9 +187,8 @@ class SplitPlan:
     where every fold trains on all samples that it does not test; None for other splits.
     """
 
-    def __init__(
-        self, splits: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
-    ):
+    def __init__(self, splits: Iterator[Split], n: int, shuffled: bool, by_parts: bool):
+        """Read all splits, and refuse those with samples in both parts."""
         self.n, self.by_parts = n, by_parts
         self._tests: list[np.ndarray] = []
         self._others: list[Split | None] = []
@@ -195,7 +231,7 @@ class SplitPlan:
         return len(self.codes), int(self.codes.max()) + 1
 
     @property
-    def places(self) -> list[tuple[int, int]]:
+    def places(self) -> list[Place]:
         """Repeat and fold of each split."""
         return [(r, k) for r in range(self.shape[0]) for k in range(self.folds_of(r))]
 
@@ -205,8 +241,9 @@ class SplitPlan:
             return 1
         return int(self.codes[repeat].max()) + 1
 
-    def split(self, repeat: int, fold: int) -> Split:
+    def split(self, place: Place) -> Split:
         """Return the split of a fold of a repeat."""
+        repeat, fold = place
         if self.codes is not None:
             code = self.codes[repeat]
             train, test = np.flatnonzero(code != fold), np.flatnonzero(code == fold)
@@ -230,18 +267,19 @@ class SplitSides:
     """
 
     def __init__(self, scores: Scores, ids: Sequence[int] | None = None):
+        """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         if ids is None:
             self.ids = (*scores._junk_ids, *scores.distractor_ids)
         else:
             self.ids = tuple(ids)
-        numbers = np.concatenate([scores.probe_ids, scores.gallery_ids])
+        numbers = np.append(scores.probe_ids, scores.gallery_ids)
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        person = ~scores._codes.of_no_person(self.ids)
-        person = person[np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]]
+        codes = np.append(scores._codes.probe, scores._codes.gallery)
+        person = ~scores._codes.of_no_person(self.ids)[codes[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
         if not self.n:
@@ -252,7 +290,7 @@ class SplitSides:
         sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
-        self.subject = np.concatenate([scores._codes.probe, scores._codes.gallery])[chosen]
+        self.subject = codes[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
         self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
 
@@ -268,9 +306,11 @@ class SplitSides:
         """Whether a splitter divides into galleries and probes."""
         return isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
 
-    def galleries(self, splitter: Any) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield the samples of each gallery and of its probes."""
-        return split_samples(splitter, self.n, self.labels, None, self.meta)
+    def galleries(self, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
+        """Yield rows and columns of each gallery and its probes, with its repeat; the fold is 0."""
+        made = split_samples(splitter, self.n, self.labels, None, self.meta)
+        for repeat, (gallery, probes) in enumerate(made):
+            yield (repeat, 0), self.places(Part(probes, gallery))
 
     def _own(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""
@@ -303,11 +343,7 @@ class SplitSides:
                 stacklevel=3,
             )
 
-    def subjects_in(self, samples: np.ndarray) -> int:
-        """Return the number of subjects of some samples."""
-        return _distinct(self.subject[samples])
-
-    def sizes(self, split: Split) -> tuple[int, int]:
+    def sizes(self, split: Split) -> Sizes:
         """Return the number of subjects in the training part and in the test part."""
         return split.sizes(self.subject)
 
@@ -317,39 +353,53 @@ class SplitSides:
 
     def views(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return the scores of the training part and of the test part."""
-        train, test = split.sides
-        return self.between(*train), self.between(*test)
+        return self.between(split.training), self.between(split.tested)
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""
-        return self.between(samples, samples)
+        return self.between(Part(samples, samples))
 
-    def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+    def between(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
-        chosen = self.places(probes, gallery)
-        if all(map(len, chosen)):
-            return self.scores.select(*chosen)
-        return None
+        return selected(self.scores, self.places(part))
 
-    def places(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def tests(self, plan: SplitPlan) -> Iterator[tuple[Place, IndexSet]]:
+        """Yield rows and columns of each test part, with its repeat and fold."""
+        for place in plan.places:
+            yield place, self.places(plan.split(place).tested)
+
+    def places(self, part: Part) -> IndexSet:
         """Return the rows of some probes, and the columns of a gallery and of no person.
 
         Without samples a gallery is empty.
         """
-        sides = (self.probe, probes, False), (self.gallery, gallery, len(gallery) > 0)
-        chosen = []
-        for side, samples, others in sides:
-            inside = np.zeros(self.n + 1, dtype=bool)  # the last is that of no person, -1
-            inside[samples], inside[-1] = True, others
-            chosen.append(np.flatnonzero(inside[side]))
-        return chosen[0], chosen[1]
+        rows = _inside(part.probes, self.n, no_person=False)[self.probe]
+        columns = _inside(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
+        return np.flatnonzero(rows), np.flatnonzero(columns)
 
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
-        fold, subject = code[self.gallery], self.scores._codes.gallery
+        fold = code[self.gallery]
+        subject = self.scores._codes.gallery
         last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
         last[subject] = fold
         return bool((last[subject] == fold).all())
+
+
+def selected(scores: Scores, places: IndexSet) -> Scores | None:
+    """Return the scores in some rows and columns; None where there are none of either."""
+    rows, columns = places
+    if len(rows) and len(columns):
+        return scores.select(rows, columns)
+    return None
+
+
+def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
+    """Return flags of the `n` samples that are among some; the last is that of no person, -1."""
+    inside = np.zeros(n + 1, dtype=bool)
+    inside[samples] = True
+    inside[-1] = no_person
+    return inside
 
 
 class ReducedGalleries:
@@ -358,7 +408,7 @@ class ReducedGalleries:
     def __init__(self, shape: tuple[int, int]):
         self.fewer, self.none, self.probes = np.zeros(shape, dtype=np.int64), 0, 0
 
-    def add(self, place: tuple[int, int], view: Scores | None) -> None:
+    def add(self, place: Place, view: Scores | None) -> None:
         """Count the probes of a part that have fewer mates than enrolled, and those with none."""
         if view is None:
             return
@@ -393,6 +443,7 @@ class PairSides:
     """
 
     def __init__(self, scores: PairScores, by_subject: bool):
+        """Number the subjects, those with the number -1 left out."""
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
@@ -407,22 +458,20 @@ class PairSides:
         """Return the pairs of a part."""
         if not self.by_subject:
             return samples
-        both = self._inside(samples) | (self._ends < 0)
+        both = self._ends_in(samples) | (self._ends < 0)
         return np.flatnonzero(both.all(axis=0) & (self._ends >= 0).any(axis=0))
 
     def crossing(self, samples: np.ndarray) -> int:
         """Return the number of pairs of a subject of a part and one outside it."""
-        first, second = self._inside(samples)
+        first, second = self._ends_in(samples)
         return int(np.count_nonzero((first != second) & (self._ends >= 0).all(axis=0)))
 
-    def _inside(self, samples: np.ndarray) -> np.ndarray:
-        inside = np.zeros(self.n + 1, dtype=bool)  # the last is that of no person, -1
-        inside[samples] = True
-        return inside[self._ends]
+    def _ends_in(self, samples: np.ndarray) -> np.ndarray:
+        return _inside(samples, self.n, no_person=False)[self._ends]
 
-    def sizes(self, split: Split) -> tuple[int, int]:
+    def sizes(self, split: Split) -> Sizes:
         """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
-        return self._size_of(split.train), self._size_of(split.test)
+        return Sizes(self._size_of(split.train), self._size_of(split.test))
 
     def _size_of(self, samples: np.ndarray) -> int:
         pairs = self.pairs_in(samples)
@@ -478,9 +527,7 @@ def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
     pairs = are_pairs(scores)
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        what = "these scores"
-        if pairs:
-            what = "a list of pairs"
+        what = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {what} "
             f"({scores.layout}) are already divided; give all templates against all, or use "
@@ -501,10 +548,9 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         groups = None
         if isinstance(splitter, PredefinedPairFolds):
             groups = scores.pair_subjects
-        if by_subject:
-            meta = {}
-        else:
-            meta = {"genuine": scores.genuine}
+        meta = {}
+        if not by_subject:
+            meta["genuine"] = scores.genuine
         return plan_of(splitter, pairs.n, pairs.labels, groups, meta), pairs
     if isinstance(splitter, PredefinedPairFolds):
         raise DataError(

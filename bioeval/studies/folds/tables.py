@@ -45,14 +45,14 @@ class FoldTable:
         self.datasets, self._reword = dict(datasets(tree, once=True)), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield heading, tables of rates, what they show, and warnings."""
         width = options.max_width
         names = systems(self.datasets)
         for i, (path, dataset) in enumerate(self.datasets.items()):
             if i == 0:
+                named = {}
                 if len(names) > 1:
-                    named = {"system": ", ".join(names)}
-                else:
-                    named = {}
+                    named["system"] = ", ".join(names)
                 yield _head(dataset.attrs | named, dictionary(self.datasets.values()))
             yield Text("")
             yield Text(title(dataset, path, len(names) > 1), style="bold")
@@ -100,8 +100,8 @@ class FoldTable:
         )
         lines: list[str] = []
         for dataset in self.datasets.values():
-            lines += _said(dataset, "warnings").split("\n")
-        yield from warned(self._reword(with_joined_targets(line)) for line in lines)
+            lines += map(with_joined_targets, _said(dataset, "warnings").split("\n"))
+        yield from warned(map(self._reword, lines))
 
 
 def _has_training(dataset: xr.Dataset) -> bool:
@@ -188,9 +188,7 @@ def _assured(dataset: xr.Dataset) -> str:
     if len(t):
         where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
     folds = counted(dataset["genuine_attempts"].size, f"{unit_of(attrs)}s")
-    left = ""
-    if refused:
-        left = f"; none in {refused} of {folds}"
+    left = f"; none in {refused} of {folds}" if refused else ""
     return (
         f"assured threshold, {100 * attrs['assure']:g} % confidence, {attrs['assurance']}, from "
         f"the same part{where}{left}"
@@ -222,35 +220,38 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
         or all(row.summary("folds") == number for row in rows),
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
-    heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
-    heads = [head for head in heads if not left_out.get(head)]
-    if width < 80:
-        narrow = ["pooled", "interval", "folds"]
-    else:
-        narrow = []
-    kept = [head for head in heads if head not in narrow]
-    table = plain_table(kept, 1 if width < 90 else 2)
+    kept: list[str] = []
+    too_wide: list[str] = []
+    for head in ("", "training", "test", "sd", "se", "pooled", "interval", "folds"):
+        if left_out.get(head):
+            continue
+        if width < 80 and head in ("pooled", "interval", "folds"):
+            too_wide.append(head)
+        else:
+            kept.append(head)
+    between = 1 if width < 90 else 2
+    table = plain_table(kept, between)
     of_points = False
     for row in rows:
         if row.at_own_threshold > of_points:
             of_points = True
             table.add_row(Text("own thresholds:", "dim"))
         percent = row.scalar.percent
-        written = {k: mean_text(row.summary(k), percent) for k in ("mean", "sd", "se", "pooled")}
         low, high = row.summary("low"), row.summary("high")
         interval = "-"
         if np.isfinite([low, high]).all():
             interval = f"{mean_text(low, percent)} - {mean_text(high, percent)}"
         cells = {
-            **written,
-            "": row.label,
-            "training": mean_text(row.training(), percent),
-            "test": written["mean"],
-            "interval": interval,
-            "folds": f"{row.summary('folds'):.0f}",
+            "": Text(row.label),
+            "training": Text(mean_text(row.training(), percent)),
+            "test": Text(mean_text(row.summary("mean"), percent), "bold"),
+            "interval": Text(interval),
+            "folds": Text(f"{row.summary('folds'):.0f}"),
         }
-        table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
-    return table, [head for head in heads if head in narrow]
+        for key in ("sd", "se", "pooled"):
+            cells[key] = Text(mean_text(row.summary(key), percent))
+        table.add_row(*map(cells.__getitem__, kept))
+    return table, too_wide
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:

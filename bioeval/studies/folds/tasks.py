@@ -28,8 +28,8 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             f"protocol {card.name} has folds without curves and intervals of their own: leave "
             f"out {' and '.join(unused)}, or {how}"
         )
-    targets = card.report.far_targets if options.far_targets is None else options.far_targets
     options.refuse_unused(card)
+    targets = card.report.far_targets if options.far_targets is None else options.far_targets
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     if at_frr is None:
         at_frr = ()

@@ -70,18 +70,13 @@ def command(data: str, **options: Any) -> None:
             "pairs": pairs,
             "own_thresholds": own,
         }
-        table = [
-            row
-            | {
-                f"{key}_{one['far_target']:g}": value
-                for one in own
-                if one["group"] == row["group"]
-                for key, value in one.items()
-                if key not in ("group", "far_target")
-            }
-            for row in groups
-        ]
-        csv = {"groups.csv": table}
+        table = {row["group"]: dict(row) for row in groups}
+        for at_target in own:
+            of_group, target = table[at_target["group"]], at_target["far_target"]
+            for key, value in at_target.items():
+                if key not in ("group", "far_target"):
+                    of_group[f"{key}_{target:g}"] = value
+        csv = {"groups.csv": list(table.values())}
         if pairs:
             csv["pairs.csv"] = pairs
         run.finish(dataset, document, csv)

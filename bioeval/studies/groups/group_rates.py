@@ -79,22 +79,12 @@ GROUPS: dict[str, Name] = {
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
         "FRR over groups; 0 where all groups are alike"
     ),
-    **{
-        f"{rate}_max_over_{other}": Name(
-            f"largest {rate.upper()}{within} of a group over the {words}"
-        )
-        for rate, within in (("far", " within the group"), ("frr", ""))
-        for other, words in (("min", "smallest"), ("geomean", "geometric mean"))
-    },
 }
 
-GROUPS |= ends(
-    GROUPS,
-    (
-        *("frr", "far", "frr_at_far", "threshold_at_far", "fdr", "garbe"),
-        *(x for x in GROUPS if "_max_over_" in x),
-    ),
-)
+for _rate, _within in (("far", " within the group"), ("frr", "")):
+    for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
+        _largest = f"largest {_rate.upper()}{_within} of a group over the {_words}"
+        GROUPS[f"{_rate}_max_over_{_other}"] = Name(_largest)
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
@@ -108,6 +98,8 @@ INEQUITY = (
     "frr_max_over_min",
     "frr_max_over_geomean",
 )
+
+GROUPS |= ends(GROUPS, ("frr", "far", "frr_at_far", "threshold_at_far", *INEQUITY))
 
 # Groups that a warning names.
 _NAMED = 6
@@ -144,7 +136,7 @@ def _range(rates: np.ndarray) -> np.ndarray:
 def _gini(rates: np.ndarray) -> np.ndarray:
     """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
     n = len(rates)
-    place = (2 * np.arange(n) - n + 1).reshape(-1, *[1] * (rates.ndim - 1))
+    place = (2 * np.arange(n) - n + 1).reshape((n, *[1] * (rates.ndim - 1)))
     differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
     mean = rates.mean(axis=0)
     defined = np.where(mean > 0, mean, 1.0)
@@ -169,68 +161,49 @@ def groups_dataset(
     far = ratio(tally.false_accepts, impostor * defined)
     frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
     far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
-    at_far = np.array(
-        [
-            [one.at_far(x) if one.defined else (np.nan, np.nan) for x in targets.tolist()]
-            for one in tally.own
-        ]
-    ).reshape(len(tally.own), len(targets), 2)
+    frr_at_far = np.full((len(tally.own), len(targets)), np.nan)
+    threshold_at_far = frr_at_far.copy()
+    for g, attempts in enumerate(tally.own):
+        if attempts.defined:
+            for i, target in enumerate(targets.tolist()):
+                frr_at_far[g, i], threshold_at_far[g, i] = attempts.at_far(target)
+    mated, pairs = genuine, impostor
     if symmetric:
-        pairs = impostor - np.diag(impostor.diagonal() // 2)
-    else:
-        pairs = impostor
-    expected = {
-        "expected_fr": (genuine // 2 if symmetric else genuine) * frr_all,
-        "expected_fa": pairs * far_all,
-        "expected_fa_at_far": pairs.diagonal()[:, None] * targets,
-    }
+        mated, pairs = genuine // 2, impostor - np.diag(impostor.diagonal() // 2)
+    expected_fr, expected_fa = mated * frr_all, pairs * far_all
+    expected_fa_at_far = pairs.diagonal()[:, None] * targets
     few = subjects < FEW_SUBJECTS
+    frr_flagged = few | ~(expected_fr >= RULE_OF_30)
+    far_flagged = few[:, None] | few | ~(expected_fa >= RULE_OF_30)
+    frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RULE_OF_30)
     over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
-    flags = {
-        "few_subjects": few,
-        "frr_flagged": few | ~(expected["expected_fr"] >= RULE_OF_30),
-        "far_flagged": few[:, None] | few | ~(expected["expected_fa"] >= RULE_OF_30),
-        "frr_at_far_flagged": few[:, None] | ~(expected["expected_fa_at_far"] >= RULE_OF_30),
-    }
-    dims = {"fr": over, "fa": both, "fa_at_far": own}
-    shapes = {1: over, 2: both}
     variables: dict[str, Any] = {
         **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
-        "threshold_at_far": (own, to_user(at_far[..., 1], kind)),
-        "frr_at_far": (own, at_far[..., 0]),
-        **{name: (dims[name.removeprefix("expected_")], x) for name, x in expected.items()},
-        **{
-            name: (own if "at_far" in name else shapes[x.ndim], x.astype(np.int64))
-            for name, x in flags.items()
-        },
+        **along(own, threshold_at_far=to_user(threshold_at_far, kind), frr_at_far=frr_at_far),
+        "expected_fr": (over, expected_fr),
+        "expected_fa": (both, expected_fa),
+        "expected_fa_at_far": (own, expected_fa_at_far),
+        "few_subjects": (over, few.astype(np.int64)),
+        "frr_flagged": (over, frr_flagged.astype(np.int64)),
+        "far_flagged": (both, far_flagged.astype(np.int64)),
+        "frr_at_far_flagged": (own, frr_at_far_flagged.astype(np.int64)),
         "threshold": to_user(tally.chosen.threshold, kind),
         "frr_overall": frr_all,
         "far_overall": far_all,
         **inequity(far.diagonal(), frr, alpha),
     }
     coordinates = {"group": groups, "claimed_group": groups, "far_target": targets}
-    remarks = [
-        *_undefined(tally, groups, frr, far.diagonal()),
-        *flag_warnings(
-            groups,
-            few,
-            [
-                (
-                    flags["frr_flagged"],
-                    f"false rejects expected at the overall FRR of {per_cent(round(frr_all, 6))}",
-                ),
-                (
-                    flags["far_flagged"],
-                    f"false accepts expected at the overall FAR of {per_cent(round(far_all, 8))}",
-                ),
-                *(
-                    (own, f"false accepts expected at FAR {per_cent(x)} within the group")
-                    for own, x in zip(flags["frr_at_far_flagged"].T, targets.tolist(), strict=True)
-                ),
-            ],
-        ),
+    at_frr, at_far = per_cent(round(frr_all, 6)), per_cent(round(far_all, 8))
+    rare = [
+        (frr_flagged, f"false rejects expected at the overall FRR of {at_frr}"),
+        (far_flagged, f"false accepts expected at the overall FAR of {at_far}"),
     ]
+    for flags, target in zip(frr_at_far_flagged.T, targets.tolist(), strict=True):
+        what = f"false accepts expected at FAR {per_cent(target)} within the group"
+        rare.append((flags, what))
+    remarks = _undefined(tally, groups, frr, far.diagonal())
+    remarks += flag_warnings(groups, few, rare)
     attrs = about_attrs(tally.about, "verification by group", remarks)
     return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
@@ -245,7 +218,7 @@ def _undefined(
             "defined (NaN); give a number as `threshold`"
         ]
     if len(groups) < 2:
-        only = named(groups, [True])
+        only = named(groups, np.ones(1, dtype=bool))
         return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
     remarks = []
     for rates, what, attempt in (
@@ -278,18 +251,18 @@ def flag_warnings(
             "ranked"
         )
     for flags, what in errors:
-        own = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
-        if own.any():
-            where = f"{int(own.sum())} of {own.size} pairs of groups"
-            if own.ndim == 1:
-                where = named(groups, own)
+        others = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
+        if others.any():
+            where = f"{int(others.sum())} of {others.size} pairs of groups"
+            if others.ndim == 1:
+                where = named(groups, others)
             remarks.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
     return remarks
 
 
-def named(groups: np.ndarray, which: Sequence[bool] | np.ndarray) -> str:
-    """Return the names of groups, short and printable; of many, the first few."""
-    names = [short_name(str(x), 40) for x, flag in zip(groups.tolist(), which, strict=True) if flag]
+def named(groups: np.ndarray, flags: np.ndarray) -> str:
+    """Return the names of flagged groups, short and printable; of many, the first few."""
+    names = [short_name(str(label), 40) for label in groups[flags].tolist()]
     more = ""
     if len(names) > _NAMED:
         more = f" and {len(names) - _NAMED} more"
@@ -323,19 +296,21 @@ def group_intervals(
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )
-    nodes, exact = zip(*(_nodes(one, targets) for one in tally.own), strict=True)
-    threshold = tally.chosen.threshold
-    if math.isnan(threshold):
-        at = np.empty(0)
-    else:
-        at = np.array([threshold])
-    sink = _ByGroup(weights, group, np.unique(np.concatenate([at, *nodes])), (at, nodes))
+    nodes, exact = [], []
+    for own in tally.own:
+        around, are_all = _nodes(own, targets)
+        nodes.append(around)
+        exact.append(are_all)
+    at = np.empty(0)
+    if not math.isnan(tally.chosen.threshold):
+        at = np.array([tally.chosen.threshold])
+    sink = _ByGroup(weights, group, at, nodes)
     values, people = attempts.sweep(sink.thresholds, sink)
-    far = ratio(*sink.totals)
+    far = sink.far
 
-    def accepted(of: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted genuine attempts of a group, accepted at thresholds and in all."""
-        inside = group[people] == of
+        inside = group[people] == g
         counts = by_subject(values[inside], people[inside], thresholds, attempts.people)
         layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
         return layers[:-1], layers[-1]
@@ -346,16 +321,15 @@ def group_intervals(
         taken, made = accepted(g, at)
         frr[g] = ratio(made - taken[0] if len(at) else made, made)
         taken, made = accepted(g, nodes[g])
-        own = np.cumsum(sink.own[g], axis=0)
-        rates = ratio(own[:-1], own[-1]), ratio(made - taken, made)
+        layers = np.cumsum(sink.own[g], axis=0)
+        own_far = ratio(layers[:-1], layers[-1])
+        own_rates = ErrorColumns(own_far, ratio(made - taken, made))
         for i, x in enumerate(targets.tolist()):
-            at_far[0, g, i] = ErrorColumns(*rates).frr_at_far(x, exact[g])
-            at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
+            at_far[0, g, i] = own_rates.frr_at_far(x, exact[g])
+            at_far[1, g, i] = _threshold_at_far(own_far, nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
-    sign = 1.0
-    if larger_is_closer(tally.about.kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
     itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
     itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
@@ -387,7 +361,7 @@ def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
         edges, reached = own.edges, own.below[1:]
     allowed = [allowed_errors(x, own.impostor_attempts) for x in targets.tolist()]
     ladder = SubjectAttempts.levels(3 * max(allowed, default=0))[::2]
-    level = np.concatenate([[x * _AROUND for x in allowed if x], [ladder]], axis=None)
+    level = np.append(np.outer(allowed, _AROUND), ladder)  # of none allowed 0, which is left out
     at = np.searchsorted(reached, level[level >= 1])
     at = np.append(at, np.searchsorted(reached, 1) - 1)  # the last one without a false accept
     chosen = np.unique(edges[at[(at >= 0) & (at < len(edges))]])
@@ -418,29 +392,25 @@ class _ByGroup:
     """A sink of impostor attempts, weighted, for each pair of groups and within each group."""
 
     def __init__(
-        self,
-        weights: np.ndarray,
-        group: np.ndarray,
-        thresholds: np.ndarray,
-        wanted: tuple[np.ndarray, tuple[np.ndarray, ...]],
+        self, weights: np.ndarray, group: np.ndarray, at: np.ndarray, nodes: Sequence[np.ndarray]
     ):
-        at, nodes = wanted
-        self.group, self.thresholds = group, thresholds
-        if len(at):
-            self.accepted = int(np.searchsorted(thresholds, at[0]) + 1)
-        else:
-            self.accepted = 0
-        # The first layer above each threshold of a group.
-        self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
+        """Lay out the layers: `at` is the common threshold, if any, `nodes` are those of groups."""
+        self.group = group
+        self.thresholds = np.unique(np.concatenate([at, *nodes]))
+        self.accepted = int(np.searchsorted(self.thresholds, at[0]) + 1) if len(at) else 0
         self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
-        self._within = [QuadraticForms(weights, len(own) + 1) for own in nodes]
+        self.starts, self._within = [], []
+        for own in nodes:
+            # The first layer above each threshold of the group.
+            self.starts.append(np.append(0, np.searchsorted(self.thresholds, own) + 1))
+            self._within.append(QuadraticForms(weights, len(own) + 1))
 
     @property
-    def totals(self) -> np.ndarray:
-        """Attempts accepted at the common threshold, and all: (2, groups, groups, columns)."""
+    def far(self) -> np.ndarray:
+        """FAR at the common threshold: (groups, groups, columns)."""
         number = len(self.starts)
         accepted, rejected = self._between.totals.reshape(2, number, number, -1)
-        return np.stack([accepted, accepted + rejected])
+        return ratio(accepted, accepted + rejected)
 
     @property
     def own(self) -> list[np.ndarray]:
@@ -490,15 +460,14 @@ def _trials(
             some = made & (code == k)
             pairs.flat[k] = (mates_among(left[some], right[some], attempts.people) >= 0).sum() // 2
         return subjects, pairs
-    sides = [np.bincount(group[side], minlength=number) for side in attempts.sides]
-    every = np.bincount(group[np.union1d(*attempts.sides)], minlength=number)
+    probes, enrolled = attempts.sides
+    probes_of = np.bincount(group[probes], minlength=number)
+    enrolled_of = np.bincount(group[enrolled], minlength=number)
+    everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=number)
     for g in range(number):
         for h in range(number):
-            if g == h:
-                both = every[g]
-            else:
-                both = 2 * min(sides[0][g], sides[1][h])
-            pairs[g, h] = min(sides[0][g], sides[1][h], both // 2)
+            pairs[g, h] = min(probes_of[g], enrolled_of[h])
+        pairs[g, g] = min(pairs[g, g], everyone_of[g] // 2)
     return subjects, pairs
 
 
@@ -511,7 +480,6 @@ def _limits(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
-
     alone = np.array([sample_of(int(n)) for n in subjects])
     return {
         "frr": confidence_limits(frr, options, alone),
@@ -555,9 +523,11 @@ def _of_measures(
                 "; its interval is that of the other replicates"
             )
         limits[name] = low, high
-    without = [
-        what for what, rates in (("FAR", within[:, 0]), ("FRR", frr[:, 0])) if (rates == 0).any()
-    ]
+    without = []
+    if (within[:, 0] == 0).any():
+        without.append("FAR")
+    if (frr[:, 0] == 0).any():
+        without.append("FRR")
     if without:
         remarks.append(
             f"{' and '.join(without)} of some group is 0, in every replicate too: intervals of "

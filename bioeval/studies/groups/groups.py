@@ -224,21 +224,21 @@ def by_group(
         }
         require_scores(scores)
         require_subjects(scores, "identification by group")
-        column = template_columns(scores, group, "group", gallery=False)[0]
+        column, _ = template_columns(scores, group, "group", gallery=False)
         codes = codes_of(scores)
-        labels, places = _groups_of_subjects(codes.probe, codes.values, column)
+        labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
     require_values(scores, "verification by group")
     codes = _subjects(scores)
-    sides = template_columns(scores, group, "group")
-    everyone = np.concatenate([codes.probe, codes.gallery])
-    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides)
+    of_probes, of_gallery = template_columns(scores, group, "group")
+    everyone = np.append(codes.probe, codes.gallery)
+    groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
     job = VerificationJob(reader, templates=templates, fusion=fusion)
     attempts = SubjectAttempts(job)
-    of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
+    of_person = of_code[np.unique(everyone)]
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
@@ -250,11 +250,8 @@ def by_group(
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
-    ds.attrs |= {
-        **_about(group, rule),
-        "templates": templates,
-        "fusion": fusion if templates == "multi" else "none",
-    }
+    fused = fusion if templates == "multi" else "none"
+    ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": fused}
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, attempts, of_person, options)
@@ -282,13 +279,13 @@ def _subjects(scores: Scores) -> Codes:
 
 
 def _groups_of_subjects(
-    subject: np.ndarray, names: np.ndarray, probe: np.ndarray, gallery: np.ndarray | None = None
+    subject: np.ndarray, names: np.ndarray, probe: np.ndarray, gallery: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of the groups, sorted, and the group of each subject by its code.
 
     `subject` has the subject's code of each template of either side, `names` are those of codes.
     """
-    codes = Codes(probe, probe[:0] if gallery is None else gallery, str(Argument("group")))
+    codes = Codes(probe, gallery, str(Argument("group")))
     labels, order = _sorted(codes.values[np.union1d(codes.probe, codes.gallery)])
     place = np.full(len(codes.values), -1, dtype=np.int64)
     place[np.union1d(codes.probe, codes.gallery)[order]] = np.arange(len(order))
@@ -318,16 +315,16 @@ def _groups_of_subjects(
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of groups, numbers or text, in increasing order, and that order."""
-    plain_values = [plain(value) for value in values.tolist()]
+    plain_values = list(map(plain, values.tolist()))
     if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in plain_values):
         numbers = np.array(plain_values)
         if numbers.dtype.kind == "b":
             numbers = numbers.astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order
-    texts = [str(value) for value in values.tolist()]
+    texts = list(map(str, values.tolist()))
     if len(set(texts)) < len(texts):  # 1 and "1"
-        texts = [repr(value) for value in values.tolist()]
+        texts = list(map(repr, values.tolist()))
     order = np.argsort(np.array(texts, dtype=str), kind="stable")
     return np.array(texts, dtype=str)[order], order
 
@@ -367,12 +364,10 @@ def blocks(found: Found) -> Iterator[Block]:
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
     rows = []
     for i, name in enumerate(names):
-        few = ""
-        if ds["few_subjects"][i]:
-            few = "*"
+        few = "*" if ds["few_subjects"][i] else ""
         counts = [f"{int(ds[x][i]):,}" for x in counted]
-        far = _written(ds, "far", i, *([] if searches else [i]))
-        rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", i), far])
+        far = _written(ds, "far", (i,) if searches else (i, i))
+        rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", (i,)), far])
     total = [f"{int(ds[x].sum()):,}" for x in counted]
     far_overall = ""
     if searches:
@@ -390,18 +385,16 @@ def blocks(found: Found) -> Iterator[Block]:
     targets = ds["far_target"].values.tolist()
     if targets:
         yield Sentence("FRR, %, of each group at its own threshold")
-        rows = [
-            [name, *(_written(ds, "frr_at_far", i, k) for k in range(len(targets)))]
-            for i, name in enumerate(names)
-        ]
+        rows = []
+        for i, name in enumerate(names):
+            rates = [_written(ds, "frr_at_far", (i, k)) for k in range(len(targets))]
+            rows.append([name, *rates])
         yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
     rows = []
     for name in INEQUITY:
-        low = float(ds.get(f"{name}_{'low'}", np.nan))
-        high = float(ds.get(f"{name}_{'high'}", np.nan))
-        between = ""
-        if low == low:
-            between = f"[{low:.4g}, {high:.4g}]"
+        low = float(ds.get(f"{name}_low", np.nan))
+        high = float(ds.get(f"{name}_high", np.nan))
+        between = f"[{low:.4g}, {high:.4g}]" if low == low else ""
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
         if searches:
             label = label.replace(" within groups", "")
@@ -424,27 +417,25 @@ def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
         yield Note(text, indented=False, exact=True)
     elif len(names) > 1:
         yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
-        rows = [
-            [name, *(_written(ds, "far", i, j, ends=False) for j in range(len(names)))]
-            for i, name in enumerate(names)
-        ]
+        rows = []
+        for i, name in enumerate(names):
+            rates = [_written(ds, "far", (i, j), ends=False) for j in range(len(names))]
+            rows.append([name, *rates])
         yield Table(["", *names], rows, said="", folds=True)
     else:
         return
     yield Sentence()
 
 
-def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
+def _written(ds: xr.Dataset, name: str, place: tuple[int, ...], ends: bool = True) -> str:
     """Return a rate in per cent, with its interval and its flag."""
     value = float(ds[name].values[place])
     flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
-    flag = ""
-    if flagged and value == value:
-        flag = "*"
+    flag = "*" if flagged and value == value else ""
     text = percent(value, "fine", "") + flag
     if ends and f"{name}_low" in ds:
-        low = float(ds[f"{name}_{'low'}"].values[place])
-        high = float(ds[f"{name}_{'high'}"].values[place])
+        low = float(ds[f"{name}_low"].values[place])
+        high = float(ds[f"{name}_high"].values[place])
         if low == low:
             text += f" [{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
     return text
@@ -464,7 +455,7 @@ SEARCHES: dict[str, Name] = {
     **picked(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
     "expected_fa": Name("false accepts expected at the overall FAR", "searches"),
     "far_flagged": Name("1 where subjects or expected false accepts are fewer than 30, else 0"),
-    **{name: GROUPS[name] for name in INEQUITY},
+    **picked(GROUPS, *INEQUITY),
 }
 SEARCHES |= ends(SEARCHES, ("frr", "far", "frr_at_far"))
 
@@ -486,7 +477,9 @@ def searches_by_group(
             f"{Argument('threshold', str(rule))} of open-set identification; expected a number, "
             '"eer" or ("far", x)'
         )
-    sought = [*targets.tolist(), *(rule.values if rule.name == "far" else ())]
+    sought = targets.tolist()
+    if rule.name == "far":
+        sought += rule.values
     given = {
         **options,
         "max_rank": 1,
@@ -494,9 +487,7 @@ def searches_by_group(
         "far_targets": list(dict.fromkeys(sought)),
     }
     plain = {**given, "interval": None}
-    at = 0.0
-    if rule.name == "fixed":
-        at = rule.values[0]
+    at = rule.values[0] if rule.name == "fixed" else 0.0
     whole = open_set(scores, **plain, thresholds=[at])
     if rule.name != "fixed":
         chosen = whole["eer_threshold"]
@@ -512,10 +503,10 @@ def searches_by_group(
     # All probes together decide who plays the impostor, not those of one group.
     given |= {"impostors": whole.attrs["impostors"], "thresholds": [at]}
     labels, group = groups
-    parts = [
-        open_set(scores.select(probes=np.flatnonzero(group == g)), **given)
-        for g in range(len(labels))
-    ]
+    parts = []
+    for g in range(len(labels)):
+        of_group = scores.select(probes=np.flatnonzero(group == g))
+        parts.append(open_set(of_group, **given))
     return _dataset(parts, whole, labels, targets, alpha)
 
 
@@ -538,15 +529,12 @@ def _dataset(
 
     genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
     frr, far = of("frr"), of("far")
-    overall = {x: float(whole[x].values[0]) for x in ("frr", "far")}
-    expected = {"fr": genuine * overall["frr"], "fa": impostor * overall["far"]}
+    frr_overall, far_overall = float(whole["frr"].values[0]), float(whole["far"].values[0])
+    expected_fr, expected_fa = genuine * frr_overall, impostor * far_overall
     subjects = np.array([x.attrs["probe_subjects"] for x in parts])
     few = subjects < FEW_SUBJECTS
-    flags = {
-        "few_subjects": few,
-        "frr_flagged": few | ~(expected["fr"] >= RULE_OF_30),
-        "far_flagged": few | ~(expected["fa"] >= RULE_OF_30),
-    }
+    frr_flagged = few | ~(expected_fr >= RULE_OF_30)
+    far_flagged = few | ~(expected_fa >= RULE_OF_30)
     variables: dict[str, Any] = {
         **along(
             over,
@@ -560,21 +548,34 @@ def _dataset(
         ),
         "threshold_at_far": (own, at_targets("threshold_at_far")),
         "frr_at_far": (own, 1 - at_targets("dir_at_far")),
-        **{f"expected_{name}": (over, x) for name, x in expected.items()},
-        **{name: (over, x.astype(np.int64)) for name, x in flags.items()},
+        **along(
+            over,
+            expected_fr=expected_fr,
+            expected_fa=expected_fa,
+            few_subjects=few.astype(np.int64),
+            frr_flagged=frr_flagged.astype(np.int64),
+            far_flagged=far_flagged.astype(np.int64),
+        ),
         "threshold": float(whole["threshold"][0]),
-        **{f"{name}_overall": x for name, x in overall.items()},
+        "frr_overall": frr_overall,
+        "far_overall": far_overall,
         **inequity(far, frr, alpha),
     }
     if "frr_low" in parts[0]:
         for end, other in (("low", "high"), ("high", "low")):
-            variables |= {f"{x}_{end}": (over, of(f"{x}_{end}")) for x in ("frr", "far")}
+            for rate in ("frr", "far"):
+                variables[f"{rate}_{end}"] = over, of(f"{rate}_{end}")
             variables[f"frr_at_far_{end}"] = own, 1 - at_targets(f"dir_at_far_{other}")
-    attrs = {**whole.attrs, **{k: parts[0].attrs[k] for k in _OF_INTERVALS if k in parts[0].attrs}}
+    attrs = dict(whole.attrs)
+    for name in _OF_INTERVALS:
+        if name in parts[0].attrs:
+            attrs[name] = parts[0].attrs[name]
     attrs |= {"task": "open-set identification by group", "alpha": alpha}
-    rare = {"frr_flagged": "missed mates", "far_flagged": "false accepts"}
-    errors = [(flags[x], f"{what} expected at the overall rate") for x, what in rare.items()]
-    attrs["warnings"] = "\n".join(flag_warnings(labels, few, errors))
+    rare = [
+        (frr_flagged, "missed mates expected at the overall rate"),
+        (far_flagged, "false accepts expected at the overall rate"),
+    ]
+    attrs["warnings"] = "\n".join(flag_warnings(labels, few, rare))
     return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
 
 

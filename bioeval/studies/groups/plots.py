@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
@@ -86,14 +86,17 @@ class GroupsDisplay(OneResultDisplay):
             lines = ["searches without a mate in the gallery"]
             self._titled(translate("FAR by group"), None, lines, right)
             return self
-        flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
-        if flagged:
-            lines = ["*: flagged, too few subjects or expected errors"]
-        else:
-            lines = []
-        apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
-        lines.append("; ".join(text for text, which in apart if which.any()))
-        self._titled(translate("FAR by pair of groups"), None, filter(None, lines), right)
+        lines = []
+        if number <= NUMBERED and self._dataset["far_flagged"].values.any():
+            lines.append("*: flagged, too few subjects or expected errors")
+        colours = []
+        if (self.far == 0).any():
+            colours.append("white: 0")
+        if np.isnan(self.far).any():
+            colours.append("grey: not defined")
+        if colours:
+            lines.append("; ".join(colours))
+        self._titled(translate("FAR by pair of groups"), None, lines, right)
         return self
 
     @property
@@ -104,11 +107,10 @@ class GroupsDisplay(OneResultDisplay):
         return ("frr", "far")
 
     def _over(self) -> list[str]:
+        """Return the lines below the title: threshold, intervals and flags."""
         attrs, translate = self._dataset.attrs, self._translate
         given = str(attrs.get("chosen_on", "")) == "given"
-        chosen = ", chosen on these data"
-        if given:
-            chosen = ""
+        chosen = "" if given else ", chosen on these data"
         lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
         if given:
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
@@ -136,15 +138,11 @@ class GroupsDisplay(OneResultDisplay):
         most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
-            left = overall > 0.7 * most
-            self._note(
-                f"all: {measured(overall)}",
-                (overall, 0),
-                (-3 if left else 3, 4),
-                ax,
-                va="bottom",
-                ha="right" if left else "left",
-            )
+            away, side = 3, "left"
+            if overall > 0.7 * most:
+                away, side = -3, "right"
+            text = f"all: {measured(overall)}"
+            self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
         ax.xaxis.set_major_formatter(percent)
         self._name_groups(ax, subjects=True)
         translate = self._translate
@@ -155,14 +153,15 @@ class GroupsDisplay(OneResultDisplay):
         ax, ds, far = self.far_ax_, self._dataset, self.far
         ax.grid(False)
         positive = far[far > 0]
-        low = float(np.min(positive)) if len(positive) else 1.0
-        high = float(np.max(positive)) if len(positive) else 1.0
-        norm = LogNorm(low / 1.5 if low == high else low, high * 1.5 if low == high else high)
+        low = high = 1.0
+        if len(positive):
+            low, high = float(positive.min()), float(positive.max())
+        norm = LogNorm(low / 1.5, high * 1.5) if low == high else LogNorm(low, high)
         colours = ScalarMappable(norm, "cividis")
         picture = np.empty((*far.shape, 4))
         picture[:] = colours.to_rgba(np.where(far > 0, far, low))
         for which, colour in ((far == 0, ZERO), (np.isnan(far), UNDEFINED)):
-            picture[which] = [*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0]
+            picture[which] = to_rgba(colour)
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
         if len(self.groups) <= NUMBERED:
             self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
@@ -183,20 +182,23 @@ class GroupsDisplay(OneResultDisplay):
         number = len(self.groups)
         shown = np.arange(0, number, -(-number // NAMED))
         # In two lines where there is room for them.
-        most = 18
-        if number <= NUMBERED:
-            most = 36
-        given = (short_name(str(self.groups[i]), most) for i in shown)
-        names = [textwrap.fill(as_plot_text(name), 18) for name in given]
-        if subjects:
-            people = self._dataset["subjects"].values
-            names = [f"{name} ({people[i]:,})" for i, name in zip(shown, names, strict=True)]
+        most = 36 if number <= NUMBERED else 18
+        names = []
+        width = 0
+        people = self._dataset["subjects"].values
+        for i in shown:
+            name = textwrap.fill(as_plot_text(short_name(str(self.groups[i]), most)), 18)
+            width += max(map(len, name.split("\n")))
+            if subjects:
+                name = f"{name} ({people[i]:,})"
+            names.append(name)
         ax.set_yticks(shown, names)
+        ax.tick_params(axis="y", length=0)
         if not subjects:
             ax.set_xticks(shown, names)
-            if sum(max(map(len, name.split("\n"))) for name in names) > 48:
+            ax.tick_params(axis="x", length=0)
+            if width > 48:
                 ax.tick_params(axis="x", labelrotation=90)
-        ax.tick_params(axis="both" if not subjects else "y", length=0)
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:

@@ -199,15 +199,11 @@ def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if sides.enrols(splitter):
-        for gallery, probes in sides.galleries(splitter):
-            rows, columns = sides.places(probes, gallery)
-            yield {"probes": rows, "gallery": columns}
-        return
-    plan = sides.plan(splitter)
-    for repeat, fold in plan.places:
-        _, (probes, gallery) = plan.split(repeat, fold).sides
-        rows, columns = sides.places(probes, gallery)
-        yield {"probes": rows, "gallery": columns}
+        partitions = sides.galleries(splitter)
+    else:
+        partitions = sides.tests(sides.plan(splitter))
+    for _, (probes, gallery) in partitions:
+        yield {"probes": probes, "gallery": gallery}
 
 
 def blocks(found: Found) -> Iterator[Block]:

@@ -62,6 +62,7 @@ class _Closest:
     """The closest impostors by distance; both directions of a pair of templates are half each."""
 
     def __init__(self, scores: Scores, shares: PairShares):
+        """Take the distances up to the wider tail, with the people and attempts of each."""
         self.shares = shares
         self.ways = ways = 2 if scores.layout == "all-against-all" else 1
         low, high, layer, count, self.attempts = shares.closest()
@@ -129,6 +130,7 @@ def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
         fits.append((u, *fit, squares))
 
     def at(distance: np.ndarray) -> np.ndarray:
+        """Return the mean of both tails at some distances, and their outer limits."""
         tails = []
         for u, level, slope, ((a, b), (_, c)) in fits:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,6 +166,7 @@ def _generalised_pareto(closest: _Closest, options: IntervalOptions) -> _Model:
             fits[:, b] = number / whole[b], a0 / (a0 - 2 * a1) - 2, 2 * a0 * a1 / (a0 - 2 * a1)
 
     def at(distance: np.ndarray) -> np.ndarray:
+        """Return the upper limit at some distances; the rest is NaN."""
         z = (u - distance)[:, None] / scale
         with np.errstate(divide="ignore", invalid="ignore"):
             log = np.where(shape == 0, -z, np.log1p(np.maximum(-shape * z, -1)) / shape)
@@ -293,8 +296,8 @@ def extrapolate_far(
             reason = f"no threshold has an upper limit of at most {100 * (target or 0):g} %"
     if larger_is_closer(scores.kind):
         distances, logs, drawn = distances[::-1], logs[:, ::-1], drawn[:, ::-1]
-    rates = zip(EXTRAPOLATED, np.minimum(np.exp(logs), 1.0), strict=True)
-    variables = {name: (("threshold",), rate) for name, rate in rates}
+    rates = np.minimum(np.exp(logs), 1.0)
+    variables = {x: (("threshold",), rate) for x, rate in zip(EXTRAPOLATED, rates, strict=True)}
     curves = to_user(drawn[0], scores.kind), *drawn[1:]
     variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
     attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", [LABEL])
@@ -344,7 +347,9 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
             raise DataError(f"{Argument('thresholds')} is {rule}; expected a FAR above 0, below 1")
         return rule.values[0], np.array([np.nan])
     number = isinstance(thresholds, (int, np.integer)) and not isinstance(thresholds, bool)
-    given = check_thresholds(float(thresholds) if number else thresholds)
+    if number:
+        thresholds = float(thresholds)
+    given = check_thresholds(thresholds)
     if not isinstance(given, np.ndarray):
         raise DataError(f"{Argument('thresholds')} is {thresholds!r}; give one or several numbers")
     return None, to_internal(given, kind)
@@ -357,7 +362,9 @@ def _out_of_reach(target: float | None, shares: PairShares) -> str:
         return ""
     if target >= TAILS[-1]:
         return f"FAR {100 * target:g} % is measured: leave out the extrapolation"
-    needed = int(np.ceil(DEEPEST / target - 1e-9)) * (1 if shares.fixed_gallery else 2)
+    needed = int(np.ceil(DEEPEST / target - 1e-9))
+    if not shares.fixed_gallery:
+        needed *= 2
     below = f"FAR {100 * target:g} % is below {100 * least:.3g} %"
     return f"{below}, a hundredth of the measurable FAR; {needed:,} people are needed"
 
@@ -365,17 +372,22 @@ def _out_of_reach(target: float | None, shares: PairShares) -> str:
 def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natural: bool) -> str:
     """Set refused thresholds to NaN, and return the reasons."""
     above, below = distances > closest.up_to(TAILS[-1])[0], (distances <= 0) & natural
-    spread = f"the standard error of ln FAR over people is above {WIDEST:g}"
     deep = logs[2] < np.log(DEEPEST / max(closest.shares.independent, 1)) - 1e-12
+    none = "the model's FAR is 0"
+    if natural:
+        none = f"the standard error of ln FAR over people is above {WIDEST:g}"
     reasons = {
         "looser than the closest 3 % of impostor attempts, so FAR can be measured": above,
         "a distance of 0 or less": below,
-        spread if natural else "the model's FAR is 0": np.isnan(logs[2]) & ~above & ~below,
+        none: np.isnan(logs[2]) & ~above & ~below,
         "even the upper limit is below a hundredth of the measurable FAR": deep,
     }
-    logs[:, np.any([*reasons.values()], axis=0)] = np.nan
-    of = f"of {len(distances)} thresholds"
-    return "; ".join(f"{words} ({x.sum()} {of})" for words, x in reasons.items() if x.any())
+    said = []
+    for words, refused in reasons.items():
+        logs[:, refused] = np.nan
+        if refused.any():
+            said.append(f"{words} ({refused.sum()} of {len(distances)} thresholds)")
+    return "; ".join(said)
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -383,8 +395,8 @@ def blocks(found: Found) -> Iterator[Block]:
     ds = found[""]
     attrs = ds.attrs
     yield Title(f"Below the measurable FAR: {LABEL}")
-    columns = (ds[x].values.tolist() for x in ("threshold", "far_high", "far"))
-    for threshold, high, far in zip(*columns, strict=True):
+    for i, threshold in enumerate(ds["threshold"].values.tolist()):
+        high, far = ds["far_high"].values[i], ds["far"].values[i]
         if attrs["reason"]:
             yield Sentence(f"  No threshold: {attrs['reason']}.")
             continue

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
 from bioeval.results import threshold_text
-from bioeval.studies.folds.plots import FoldsDisplay, limits_in_words
+from bioeval.studies.assurance.words import new_people
+from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_far import LABEL
 from bioeval.views.plots import (
     HUES,
@@ -33,13 +34,13 @@ class ThresholdStudyDisplay(FoldsDisplay):
 
     _plot, _fold, _optimistic = "threshold_study", "fold_", "optimistic_{}"
 
-    def _words(self) -> tuple[str, str, str, list[str]]:
+    def _words(self) -> FoldsWords:
+        """Return what is written on the figure."""
         ds = self._dataset
-        divided = str(ds.attrs.get("divided", "subjects"))
         number = int(np.isfinite(ds["fold_threshold"]).sum())
-        return (
+        return FoldsWords(
             "Threshold study",
-            f"expected of new {'people' if divided == 'subjects' else divided}",
+            f"expected of {new_people(str(ds.attrs.get('divided', 'subjects')))}",
             "where it was chosen (optimistic)",
             [
                 f"threshold {ds['threshold'].item():.4g} by "
@@ -102,22 +103,23 @@ class AssuredDisplay(_OverThresholds):
     _plot = "assured"
 
     def __init__(self, dataset: xr.Dataset):
+        """Take the thresholds near the target, or the reason why there are none."""
         super().__init__(dataset)
         self.threshold = dataset["point_threshold"].values
         self.far = dataset["point_far"].values
         self.far_high = dataset["point_far_high"].values
         self.frr = dataset["point_frr"].values
-
-        reason = str(dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
-        if len(self.threshold) > 1:
-            self._why = ""
-        else:
-            self._why = reason
+        self._why = ""
+        if len(self.threshold) < 2:
+            reason = str(dataset.attrs["assured_reason"])
+            self._why = reason or "only one threshold was evaluated"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
         ax, ds, translate = self._begun(ax), self._dataset, self._translate
-        similar = int(larger_is_closer(ds.attrs["kind"]))
+        end, away, side = 0, 4, "left"
+        if larger_is_closer(ds.attrs["kind"]):
+            end, away, side = 1, -4, "right"
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
         far, frr = colour_of(HUES["far"]), colour_of(HUES["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
@@ -139,11 +141,11 @@ class AssuredDisplay(_OverThresholds):
         ax.axhline(target, color=RULE, linewidth=1.0, zorder=1)
         ax.annotate(
             translate(f"target {100 * target:g} %"),
-            (similar, target),
-            (4 - 8 * similar, 3),
+            (end, target),
+            (away, 3),
             xycoords=ax.get_yaxis_transform(),
             textcoords="offset points",
-            ha="right" if similar else "left",
+            ha=side,
             fontsize=SMALL_SIZE,
             color=QUIET,
         )
@@ -157,9 +159,9 @@ class AssuredDisplay(_OverThresholds):
                 ax.axvline(at, color=TEXT, linewidth=1.2, linestyle=line, label=label)
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
-        log_axis(ax, "y", *_rate_limits(positive, target))
-        words = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
-        self._labelled(*words, "", translate.other("far"))
+        _rate_axis(ax, np.append(positive, target))
+        x, y = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        self._labelled(x, y, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
@@ -168,10 +170,9 @@ class AssuredDisplay(_OverThresholds):
         return self
 
 
-def _rate_limits(rates: np.ndarray, target: float) -> tuple[float, float]:
-    """Return the ends of an axis of rates that shows these and the target."""
-    every = np.append(rates, target)
-    return float(every.min()) / 1.3, min(1.0, float(every.max()) * 1.3)
+def _rate_axis(ax: Axes, rates: np.ndarray) -> None:
+    """Make the axis of rates logarithmic, and show all of these."""
+    log_axis(ax, "y", float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
 
 
 def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
@@ -217,18 +218,17 @@ class ExtrapolatedFarDisplay(_OverThresholds):
     _plot = "extrapolated_far"
 
     def __init__(self, dataset: xr.Dataset):
+        """Take the thresholds of the model, or the reason why there are none."""
         super().__init__(dataset)
         self.threshold = dataset["model_threshold"].values
         self.far = dataset["model_far"].values
         self.far_low = dataset["model_far_low"].values
         self.far_high = dataset["model_far_high"].values
         self.measured = dataset["measured_far"].values
-
-        reason = str(dataset.attrs["reason"]) or "the model has no FAR at any threshold"
-        if np.isfinite(self.far_high).any():
-            self._why = ""
-        else:
-            self._why = reason
+        self._why = ""
+        if not np.isfinite(self.far_high).any():
+            reason = str(dataset.attrs["reason"])
+            self._why = reason or "the model has no FAR at any threshold"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
@@ -263,7 +263,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         rates = np.concatenate([self.far_low, self.far_high, shown])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
-            log_axis(ax, "y", *_rate_limits(positive, positive.max()))
+            _rate_axis(ax, positive)
         self._labelled(
             threshold_label(ds.attrs["kind"]),
             translate("False accept rate, FAR"),

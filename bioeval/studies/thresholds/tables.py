@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,14 @@ from rich.text import Text
 
 from bioeval.base import counted, larger_is_closer, noun_of
 from bioeval.results import KIND_DOUBT, threshold_text
-from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold, threshold_to_install
+from bioeval.studies.assurance.words import (
+    NO_INSTALL,
+    new_people,
+    refuses_threshold,
+    threshold_to_install,
+)
 from bioeval.studies.folds.tables import not_shown
+from bioeval.tallies import to_user
 from bioeval.views import term_translator
 from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
 
@@ -37,17 +42,15 @@ class StudyTable:
 
     def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
         self.study, self._reword, self._translate = study, reword, term_translator(study)
-        divided = str(study.attrs["divided"])
-        self._new = f"new {'people' if divided == 'subjects' else divided}"
-        limits = [f"optimistic_{rate}_{end}" for rate in _LABELS for end in ("low", "high")]
-        self._by_subject = any(np.isfinite(study[name]) for name in limits)
-        self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
+        self._v = _scalars(study)
+        self._new = new_people(str(study.attrs["divided"]))
+        self._by_subject = any(self._interval(f"optimistic_{rate}") != "-" for rate in _LABELS)
         self._of_searches = "unenrolled_people" in study
         self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what to install, its rates on these data and on new people, and what is needed."""
         attrs, v = self.study.attrs, self._v
-        sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
         lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
         yield grid((name, text) for name, text in lines if text)
         yield Text("")
@@ -56,7 +59,7 @@ class StudyTable:
         if doubt:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
             yield Text("")
-        accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
+        accept = _accepts(attrs["kind"])
         exact = ""
         if np.isfinite(t) and float(threshold_text(t)) != t:
             exact = f" (exactly {t!r})"
@@ -71,7 +74,7 @@ class StudyTable:
         what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
-        elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
+        elif np.isnan(t) or t == to_user(-np.inf, attrs["kind"]):
             what = f"{prefix}: accept nothing (threshold {t!r})"
         refused = refuses_threshold(doubt)
         if refused:
@@ -115,12 +118,11 @@ class StudyTable:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
-            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
+            impostors = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
             over = attrs.get("assured_over", "pairs of people")
-            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
             on_these = (
-                f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
-                f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
+                f"{_accepts(attrs['kind'])} {v['assured_threshold']!r}; on "
+                f"these data it accepts {mean_text(v['assured_far'])} % of {impostors} (mean over "
                 f"{over}; upper limit {mean_text(v['assured_far_high'])} %) and rejects "
                 f"{mean_text(v['assured_frr'])} % of genuine attempts"
             )
@@ -142,32 +144,32 @@ class StudyTable:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
         here = "these data" if self._given else "where chosen"
-        every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
+        # The width from which on each column is shown.
+        least = {"": 0, here: 0, "by subject": 70, new: 0, "over folds": 0, "pooled": 90, "sd": 90}
         if not self._by_subject:
-            every.remove("by subject")
-        left_out = [*["by subject"] * (width < 70), *["pooled", "sd"] * (width < 90)]
-        heads = [head for head in every if head not in left_out]
+            del least["by subject"]
+        heads = [head for head in least if width >= least[head]]
         table = plain_table(heads)
-        shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
+        shown = _LABELS | _ASSURED if "new_assured_far_mean" in v else _LABELS
         for rate, label in shown.items():
             chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
             cells = {
-                "": self._translate(label),
-                here: mean_text(v[chosen]),
-                "by subject": self._interval(f"optimistic_{rate}"),
-                new: mean_text(v[f"{rate}_mean"]),
-                "over folds": self._interval(rate),
-                "pooled": mean_text(v[f"{rate}_pooled"]),
-                "sd": mean_text(v[f"{rate}_sd"]),
+                "": Text(self._translate(label)),
+                here: Text(mean_text(v[chosen])),
+                "by subject": Text(self._interval(f"optimistic_{rate}")),
+                new: Text(mean_text(v[f"{rate}_mean"]), "bold"),
+                "over folds": Text(self._interval(rate)),
+                "pooled": Text(mean_text(v[f"{rate}_pooled"])),
+                "sd": Text(mean_text(v[f"{rate}_sd"])),
             }
-            bold = {new: "bold"}
-            table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
-        return table, [head for head in every if head in left_out]
+            table.add_row(*map(cells.__getitem__, heads))
+        return table, [head for head in least if width < least[head]]
 
     def _interval(self, rate: str) -> str:
-        ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
-        if np.isfinite(ends).all():
-            return " - ".join(map(mean_text, ends))
+        low = self._v.get(f"{rate}_low", np.nan)
+        high = self._v.get(f"{rate}_high", np.nan)
+        if np.isfinite([low, high]).all():
+            return f"{mean_text(low)} - {mean_text(high)}"
         return "-"
 
     def _lines(self, narrow: bool) -> Iterator[Any]:
@@ -207,43 +209,67 @@ class StudyTable:
     def _needed(self) -> Iterator[Any]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
         for needed in needed_people(self.study):
-            table = plain_table([head.lower() for head in needed["heads"]], 2)
+            table = plain_table(list(map(str.lower, needed["heads"])), 2)
             for row in needed["rows"]:
-                table.add_row(*(Text(x["text"], "bold" if x["strong"] else "") for x in row))
+                table.add_row(*map(_as_text, row))
             yield Text("")
             yield Text(f"{needed['caption'][0].upper()}{needed['caption'][1:]}", style="bold")
             yield indented(table)
             yield Text(needed["note"], style="dim")
 
 
+def _scalars(study: xr.Dataset) -> dict[str, Any]:
+    """Return the numbers of a study that are single."""
+    return {str(name): x.item() for name, x in study.data_vars.items() if not x.ndim}
+
+
+def _accepts(kind: str) -> str:
+    """Return the words before a threshold: which scores are accepted."""
+    sign = ">=" if larger_is_closer(kind) else "<="
+    return f"accept where the {noun_of(kind)} {sign}"
+
+
+def _as_text(cell: dict[str, Any]) -> Text:
+    return Text(cell["text"], "bold" if cell["strong"] else "")
+
+
 def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield the people that the target of a study needs as a table; nothing if it needs none."""
-    v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
+    v = _scalars(study)
     people, far = "subjects_for_3" in v, "impostors_for_3" in v
     if not people and not far:
         return
     searches, attrs = "unenrolled_people" in v, study.attrs
     pairs = far and not searches
-    shown = [people, pairs, far]
-    heads = [
-        "people not enrolled" if searches else "people",
-        "pairs of people" if people else "impostor pairs",
-        "missing",
-    ]
+    heads: dict[str, str] = {}
+    if people:
+        heads["subjects"] = "People not enrolled" if searches else "People"
+    if pairs:
+        heads["impostors"] = "Pairs of people" if people else "Impostor pairs"
+    if far:
+        heads["more"] = "Missing"
+
+    def row(words: str, numbers: dict[str, Any], asked: bool = False) -> list[dict[str, Any]]:
+        """Return the cells of a row; what is `asked` for stands out."""
+        cells = [{"text": words, "strong": asked}]
+        for key in heads:
+            text = _written(numbers.get(key, ""))
+            cells.append({"text": text, "right": True, "strong": asked})
+        return cells
+
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
     there = v.get("unenrolled_people", v.get("subjects", ""))
-    rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
+    rows = [row("these data", {"subjects": there, "impostors": compared})]
     for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-        numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
-        rows.append((words, numbers, False))
+        rows.append(row(words, {key: v.get(f"{key}_for_{rule}", "") for key in heads}))
     for kind, name, before in (
         ("estimated", "people_estimated", "about "),
         ("guaranteed", "people_needed", ""),
     ):
         if np.isfinite(number := v.get(name, np.nan)):
             words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
-            cells = [f"{before}{number:,.0f}", "", ""]
-            rows.append((words, cells, kind == attrs["assurance"]))
+            asked = kind == attrs["assurance"]
+            rows.append(row(words, {"subjects": f"{before}{number:,.0f}"}, asked))
     said = "The rules assume independent attempts, and only people are independent."
     if not people:
         said = "The rules assume independent pairs, and pairs that share people are not."
@@ -258,19 +284,16 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         )
     if "people_needed" in v:
         said += " A promise rests on people: more templates of the same people hardly help."
-    title = f"{'people' if people else 'impostor pairs'} that the {'FAR' if far else 'FRR'} needs"
+    needed = "people" if people else "impostor pairs"
+    rate = "FAR" if far else "FRR"
     yield {
         "name": "people",
-        "caption": term_translator(study)(title),
-        "heads": ["", *(head.capitalize() for head in itertools.compress(heads, shown))],
-        "rows": [
-            [{"text": words, "strong": asked}, *_numbers(itertools.compress(cells, shown), asked)]
-            for words, cells, asked in rows
-        ],
+        "caption": term_translator(study)(f"{needed} that the {rate} needs"),
+        "heads": ["", *heads.values()],
+        "rows": rows,
         "note": said,
     }
 
 
-def _numbers(cells: Iterable[Any], asked: bool) -> Iterator[dict[str, Any]]:
-    for x in cells:
-        yield {"text": x if isinstance(x, str) else f"{x:,.0f}", "right": True, "strong": asked}
+def _written(number: Any) -> str:
+    return number if isinstance(number, str) else f"{number:,.0f}"

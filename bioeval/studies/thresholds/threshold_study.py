@@ -62,7 +62,7 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.assurance.promise import AssuranceRule
-from bioeval.studies.assurance.words import NO_INSTALL, refuses_threshold
+from bioeval.studies.assurance.words import NO_INSTALL, new_people, refuses_threshold
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -89,13 +89,6 @@ STUDY = {
     "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
     "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
-    **{
-        f"optimistic_{rate}_{end}": Name(
-            f"{words} end of the interval by subject of {rate.upper()} at this threshold", iso=iso
-        )
-        for rate, iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", ""))
-        for end, words in (("low", "lower"), ("high", "upper"))
-    },
     "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
@@ -115,6 +108,11 @@ STUDY = {
     **ASSURED,
 }
 
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", "")):
+    for _end, _words in (("low", "lower"), ("high", "upper")):
+        _long = f"{_words} end of the interval by subject of {_rate.upper()} at this threshold"
+        STUDY[f"optimistic_{_rate}_{_end}"] = Name(_long, iso=_iso)
+
 for _rule in ("3", "30"):
     STUDY |= {
         f"subjects_for_{_rule}": Name(
@@ -128,21 +126,19 @@ for _rule in ("3", "30"):
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
 
-_ON_NEW = {
-    f"{_rate}_{_key}": _name
-    for _rate in ("far", "frr", "hter")
-    for _key, _name in statistics_of(CROSS[_rate]).items()
-}
+_ON_NEW: dict[str, Name] = {}
+for _rate in ("far", "frr", "hter"):
+    for _key, _what in statistics_of(CROSS[_rate]).items():
+        _ON_NEW[f"{_rate}_{_key}"] = _what
 
-_ASSURED_ON_NEW = {
-    f"assured_{_rate}_{_key}": _name
-    for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"))
-    for _key, _name in statistics_of(
-        Name(f"{_rate.upper()} on new people at assured thresholds, first division", iso=_iso)
-    ).items()
-}
+STUDY |= _ON_NEW
 
-STUDY |= _ON_NEW | {f"new_{_name}": _what for _name, _what in _ASSURED_ON_NEW.items()}
+_ASSURED_ON_NEW: list[str] = []
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    _long = f"{_rate.upper()} on new people at assured thresholds, first division"
+    for _key, _what in statistics_of(Name(_long, iso=_iso)).items():
+        _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
+        STUDY[f"new_assured_{_rate}_{_key}"] = _what
 
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
@@ -325,7 +321,9 @@ def study_threshold(
         shares = counts.shares
         studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
+    bound = ""
+    if counts.by_subject:
+        bound = '; the column "by subject" has a bound'
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
@@ -360,14 +358,16 @@ def study_threshold(
             variables |= on_new
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
-    by_people = _by_people(scores)
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    attrs["divided"] = "subjects" if by_people else "pairs"
+    said = [str(crossed.attrs["warnings"])]
+    attrs["divided"] = "subjects"
+    if not _by_people(scores):
+        attrs["divided"] = "pairs"
+        said.append(_PAIRS_DIVIDED)
+    said += remarks
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    divided = [] if by_people else [_PAIRS_DIVIDED]
-    said = [str(crossed.attrs["warnings"]), *divided, *remarks]
     doubt = _doubt(counts, scores, fused=templates == "multi")
     if doubt:
         said.append(doubt)
@@ -380,8 +380,10 @@ def study_threshold(
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # of the thresholds, too: a claim is of other data
-    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
-        carrier.attrs["data_digest"] = digest
+    study.attrs["data_digest"] = digest
+    for name in THRESHOLDS:
+        if name in study:
+            study[name].attrs["data_digest"] = digest
     return study
 
 
@@ -551,12 +553,12 @@ def _assured_on_new(
     parts = {}
     for repeat, fold in plan.places:
         if repeat == 0:
-            parts[repeat, fold] = counts.sides.views(plan.split(repeat, fold))
+            parts[repeat, fold] = counts.sides.views(plan.split((repeat, fold)))
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {f"new_{x}": ((), dataset[x].item()) for x in _ASSURED_ON_NEW}
+    rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 
 
@@ -567,8 +569,10 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
     far = frr = math.nan
     if chosen.defined:
         fa, fr = attempts.errors_at(chosen.threshold)
-        far = fa / impostor if impostor else math.nan
-        frr = fr / genuine if genuine else math.nan
+        if impostor:
+            far = fa / impostor
+        if genuine:
+            frr = fr / genuine
     variables: Variables = {
         "threshold": to_user(chosen.threshold, kind),
         "optimistic_far": far,
@@ -615,10 +619,10 @@ def _by_subject(
         random_state=interval.seed,
     )
     # One threshold of a curve, which shows how errors are correlated where few people err.
-    known: dict[str, Ends] = {
-        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
-        for name in ("far", "frr")
-    }
+    known: dict[str, Ends] = {}
+    for rate in ("far", "frr"):
+        low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
+        known[rate] = there[rate].item(), low, high
     return ends_by_subject(pooled, known), pooled.remarks()
 
 
@@ -717,8 +721,7 @@ def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
 def _subjects(scores: Scores) -> int:
     if are_pairs(scores):
         return len(scores.subjects)
-    sides = SplitSides(scores)
-    return sides.subjects_in(np.arange(sides.n))
+    return len(np.unique(SplitSides(scores).subject))
 
 
 def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
@@ -728,9 +731,7 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    measured = (
-        f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
-    )
+    measured = f"On {new_people(divided)} the FAR was {100 * far:.3f} %"
     if not target:
         return f"{measured}; the target was 0."
     times = far / target
@@ -806,6 +807,7 @@ class Searches:
     """
 
     def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
+        """Search for each probe in the whole gallery."""
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job])
         enrolled = np.unique(codes_of(scores).gallery)
@@ -862,11 +864,11 @@ class Searches:
         """Choose a threshold on the searches of some people, and judge it on those of others."""
         folds = {}
         for place in plan.places:
-            split = plan.split(*place)
+            split = plan.split(place)
             train, test = self.part(split.train), self.part(split.test)
             rule = self.options.distance_rule
             judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
-            made = Fold.of_judged(judged, *split.sizes(self.person))
+            made = Fold.of_judged(judged, split.sizes(self.person))
             folds[place] = made.with_searches(train, test, self.options.ranks)
         return folds
 
