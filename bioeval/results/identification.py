@@ -529,7 +529,9 @@ class _Searches:
         """Return :meth:`OpenSetPoints.at_far`, found once for all ranks of short lists."""
         known = self._at_far.get(targets.tobytes())
         if known is None or known[0].shape[1] < ranks:
-            most = max(ranks, self.longest if self.longest <= FEW_RANKS else 1)
+            most = ranks
+            if self.longest <= FEW_RANKS:
+                most = max(ranks, self.longest)
             known = self._at_far[targets.tobytes()] = self.points.at_far(targets, most)
         return known[0][:, :ranks], known[1][:, :ranks]
 

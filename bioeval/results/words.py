@@ -18,7 +18,7 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
         digits = ".2f"
         if 0 < rate < 0.001:
             digits = ".2g"
-    return number(100 * rate, digits) + (unit if rate == rate else "")
+    return number(100 * rate, digits) + unit * (rate == rate)
 
 
 def number(value: float, digits: str = ".4g") -> str:
@@ -79,6 +79,7 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
 
 def _excluded(attrs: Mapping[Any, Any]) -> str:
+    """Return what one result leaves out."""
     same, left_out = [], []
     for name in filter(None, str(attrs.get("exclude", "")).split(", ")):
         if name == NOT_ENROLLED:
@@ -103,4 +104,6 @@ def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) 
 
 
 def _value_at(values: Any, i: int | None) -> float:
-    return float(values if i is None else values[i])
+    if i is not None:
+        values = values[i]
+    return float(values)

@@ -99,7 +99,12 @@ class Averaged(NamedTuple):
         """Return the values of a variable at the place; selecting by xarray would load dask."""
         variable = self.dataset[name]
         at = {str(dim): variable.indexes[dim].get_loc(label) for dim, label in self.at.items()}
-        return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
+        return values_at(variable.variable, at)
+
+
+def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
+    """Return the values at places of some dimensions."""
+    return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:

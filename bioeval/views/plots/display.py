@@ -90,19 +90,21 @@ class Display:
     def _panels(self, number: int) -> list[Axes]:
         """Divide the place of the axes into panels one below another; they keep the top place."""
         ax = self.ax_
-        place, places = ax.get_subplotspec(), list[Any]()
-        if place is None:
-            left, low, wide, high = ax.get_position().bounds
-            gap = 0.06 * high
-            each = (high - gap * (number - 1)) / number
-            for k in reversed(range(number)):
-                places.append((left, low + k * (each + gap), wide, each))
-            ax.set_position(places[0])
-        else:
+        place, panels = ax.get_subplotspec(), [ax]
+        if place is not None:
             parts = place.subgridspec(number, 1)
-            places = [parts[k] for k in range(number)]
             ax.set_subplotspec(parts[0])
-        return [ax, *(self._more_axes(place, sharex=ax) for place in places[1:])]
+            for k in range(1, number):
+                panels.append(self._more_axes(parts[k], sharex=ax))
+            return panels
+        left, low, wide, high = ax.get_position().bounds
+        gap = 0.06 * high
+        each = (high - gap * (number - 1)) / number
+        ax.set_position((left, low + (number - 1) * (each + gap), wide, each))
+        for k in reversed(range(number - 1)):
+            bounds = left, low + k * (each + gap), wide, each
+            panels.append(self._more_axes(bounds, sharex=ax))
+        return panels
 
     def _room(self) -> tuple[float, float]:
         """Return the approximate width and height of the axes, in points."""
@@ -479,6 +481,7 @@ class CurvesDisplay(Display):
     def _start(
         self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
     ) -> Axes:
+        """Begin a drawing; a `name` is for the only system."""
         if name is not None and len(self.systems) > 1:
             raise DataError(
                 f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "

@@ -92,7 +92,7 @@ class CmcDisplay(CurvesDisplay):
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
         look.rank_axis(ax, "x", last, log)
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        ax.set_ylim(look.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
@@ -204,6 +204,7 @@ class DirSurfaceDisplay(Display):
     mesh_: QuadMesh | None = None
 
     def __init__(self, system: System):
+        """Take the arrays of one open-set result."""
         self.system = system
         dataset = system.dataset
         self.threshold = dataset["threshold"].values
@@ -258,6 +259,7 @@ class DirSurfaceDisplay(Display):
         return self
 
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
+        """Draw the surface up to the `last` rank, with contours and marks of FAR."""
         ax = self.ax_
         finite = np.nonzero(np.isfinite(self.threshold))[0]
         pick = finite[look.spread(len(finite), _THRESHOLDS, False)]

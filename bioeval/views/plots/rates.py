@@ -124,7 +124,7 @@ class FarCurvesDisplay(CurvesDisplay):
         if log:
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             look.log_axis(ax, "x", low)
-            ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
+            ax.set_ylim(look.rate_limits(lowest if self.defined else 0.0))
             shaded = shade_below_floor(ax, floors, in_words(self.systems))
             return self._finish(at=0.15, keep_free=shaded)
         others = []
@@ -410,7 +410,8 @@ class DetDisplay(CurvesDisplay):
         low_x, low_y, high_x, high_y = self._limits()
         unseen, texts, others = {}, {}, []
         for curve in self.defined:
-            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
+            x, y = by_far(curve.x, curve.y)
+            self._line(curve, x, y, draw_folds(self, curve, style))
             if ((curve.x < low_x) & (curve.y < low_y)).any():
                 unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
             else:  # as far to the right as the curve is on the axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -266,9 +266,9 @@ def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
         for part in path:
             if part not in _WORDS:
                 names.append(part)
-            elif part not in common:
+            elif _WORDS[part] and part not in common:
                 words.append(_WORDS[part])
-        group, variant = joined(*names), joined(*words)
+        group, variant = ", ".join(names), ", ".join(words)
         if not group and not variant and len(paths) > 1:  # one task among several
             variant = path[-1]
         name = joined(group, variant)
@@ -303,17 +303,17 @@ def over(systems: Sequence[System]) -> list[str]:
     for system in systems:
         text = _attempts(system.dataset)
         if not shared:
-            text = _semicolons(text, _people(system))
+            text = _semicolons([text, _people(system)])
         if text:
             texts.add(text)
             lines.append(with_colon(_label(system), text))
     if len(texts) <= 1:
-        both = _semicolons(*texts, shared)
+        both = _semicolons([*texts, shared])
         if both and len(systems) == 1:
             both = with_colon(_label(systems[0]), both)
         lines = [both]
     elif len(systems) > 3:
-        lines = [_semicolons(_ranges(systems), shared)]
+        lines = [_semicolons([_ranges(systems), shared])]
     else:
         lines.append(shared)
     return list(filter(None, lines))
@@ -329,7 +329,7 @@ def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> li
     return [with_colon(s.name, text) for s, text in zip(systems, texts, strict=True)]
 
 
-def _semicolons(*parts: str) -> str:
+def _semicolons(parts: Iterable[str]) -> str:
     return "; ".join(filter(None, parts))
 
 
@@ -352,6 +352,7 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
 
 
 def _attempts(dataset: xr.Dataset) -> str:
+    """Return the numbers of attempts in words; nothing where unknown."""
     genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
     if "genuine_attempts" in dataset and "impostor_attempts" in dataset:
         return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
@@ -398,7 +399,7 @@ def _ranges(systems: Sequence[System]) -> str:
             if min(counts) < max(counts):
                 number += f" to {max(counts):,}"
             parts.append(f"{number} {role} attempts")
-    return _semicolons(*parts)
+    return _semicolons(parts)
 
 
 def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
@@ -426,7 +427,7 @@ def identification_details(systems: Sequence[System]) -> list[str]:
         said.append(f"gallery of N = {genuine}")
     elif genuine and impostor:
         said.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
-    return [_semicolons(*said)]
+    return [_semicolons(said)]
 
 
 def _with_commas(size: str) -> str:
@@ -487,12 +488,9 @@ def convention(systems: Sequence[System]) -> str:
     counts = agreed(systems, "cmc_counts", "counts {}")
     if counts == "counts first-match":
         counts = ""
-    return _semicolons(
-        agreed(systems, "convention"),
-        counts,
-        agreed(systems, "ties", "{} ties"),
-        _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries"),
-    )
+    queries = _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
+    ties = agreed(systems, "ties", "{} ties")
+    return _semicolons([agreed(systems, "convention"), counts, ties, queries])
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:

@@ -46,6 +46,7 @@ class StudyReport:
         self.lines = lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what rich prints of each block."""
         for block in self.blocks:
             match block:
                 case Title():
@@ -74,13 +75,15 @@ class StudyReport:
                     yield from warned(self._warnings(block))
 
     def __str__(self) -> str:
+        """Return the blocks as plain lines."""
         lines: list[str] = []
         for block in self.blocks:
             match block:
                 case Sentence():
                     lines += wrapped(self._text(block.text))
                 case Table():
-                    lines += _lines(*self._said(block), block.widths)
+                    heads, rows = self._said(block)
+                    lines += _lines(heads, rows, block.widths)
                 case Intervals():
                     for dataset in block.found.values():
                         if "interval_method" in dataset.attrs:

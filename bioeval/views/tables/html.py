@@ -95,6 +95,7 @@ class _Column:
     """A column of a table: numbers at the right, or with blanks as wide as digits before them."""
 
     def __init__(self, column: Column, console: Console):
+        """Find how the cells of a column are set from their texts."""
         self._column, self._console = column, console
         self._cells = list(column.cells)
         texts = [str(x) for x in self._cells if isinstance(x, str | Text) and str(x).strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -244,7 +245,7 @@ def grid(rows: Iterable[tuple[str, str]], gap: int = 2, style: str = "dim") -> T
 
 def listed(texts: Iterable[str]) -> Padding:
     """Return texts as a list."""
-    return indented(grid((("-", text) for text in texts), 1, ""))
+    return indented(grid(zip(itertools.repeat("-"), texts, strict=False), 1, ""))
 
 
 def warned(texts: Iterable[str]) -> Iterator[Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from rich.cells import cell_len
@@ -48,9 +48,10 @@ def as_markup(table: Any, form: Form) -> str:
         blocks.append(["% needs \\usepackage{booktabs}"])
     for _, item in leaves(table, console):
         if isinstance(item, Table) and item.show_header:
-            columns = list(_columns(item, console))
-            if columns:
-                blocks.append(list(_tabular(columns) if latex else _pipes(columns)))
+            if latex:
+                blocks.append(list(_tabular(list(_columns(item, console, in_latex)))))
+            else:
+                blocks.append(list(_pipes(list(_columns(item, console, in_markdown)))))
             continue
         lines = [_plain(item, console)]
         if isinstance(item, Table):
@@ -138,13 +139,14 @@ class _Column:
                 yield text + blanks
 
 
-def _columns(table: Table, console: Console) -> Iterator[_Column]:
-    """Yield the columns of a table that are not empty."""
+def _columns(table: Table, console: Console, written: Callable[[str], str]) -> Iterator[_Column]:
+    """Yield the columns of a table that are not empty, their texts as they are `written`."""
     for column in table.columns:
         cells = [_plain(cell, console) for cell in column.cells]
         texts = [_plain(column.header, console), *cells]
         if any(texts):
-            yield _Column(texts, any(cells) and all(map(_NUMBER.match, filter(None, cells))))
+            numeric = any(cells) and all(map(_NUMBER.match, filter(None, cells)))
+            yield _Column(list(map(written, texts)), numeric)
 
 
 def _padded(columns: Iterable[_Column]) -> Iterator[tuple[str, ...]]:
@@ -163,8 +165,7 @@ def _fact(cells: Iterable[str]) -> str:
 
 def _pipes(columns: Sequence[_Column]) -> Iterator[str]:
     """Yield the lines of a table of Markdown; the first row is the heading."""
-    escaped_columns = [replace(x, texts=list(map(in_markdown, x.texts))) for x in columns]
-    heads, *rows = _padded(escaped_columns)
+    heads, *rows = _padded(columns)
     yield f"| {' | '.join(heads)} |"
     rules = []
     for column, head in zip(columns, heads, strict=True):
@@ -176,12 +177,11 @@ def _pipes(columns: Sequence[_Column]) -> Iterator[str]:
 
 def _tabular(columns: Sequence[_Column]) -> Iterator[str]:
     """Yield the lines of a ``tabular`` with the rules of booktabs; the first row is the heading."""
-    escaped_columns = [replace(x, texts=list(map(in_latex, x.texts))) for x in columns]
-    first = escaped_columns[0].texts
+    first = columns[0].texts
     for i, text in enumerate(first):
         if text.startswith(("[", "*")):  # else an argument of the line break before it
             first[i] = f"{{}}{text}"
-    heads, *rows = _padded(escaped_columns)
+    heads, *rows = _padded(columns)
     yield f"\\begin{{tabular}}{{{''.join('r' if x.numeric else 'l' for x in columns)}}}"
     yield "\\toprule"
     if any(map(str.strip, heads)):

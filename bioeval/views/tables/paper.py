@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -31,11 +31,11 @@ class SystemsTable:
         measures: Sequence[str],
         summarised: Callable[[xr.Dataset], Cells],
     ):
+        """Collect the cells of each system by task; raise for an unknown measure."""
         self.found, self._over = found, dict[str, None]()
         self.tasks: dict[str, dict[str, Cells]] = {}
         known: dict[str, str] = {}
         for path, dataset in found.items():
-            cells: Cells = {}
             if "partition" in dataset.dims:
                 cells = summarised(dataset)
             else:
@@ -44,7 +44,7 @@ class SystemsTable:
                 self._over[f"{unit_of(dataset.attrs)}s"] = None
             name = system_of(path) or str(dataset.attrs.get("system", ""))
             self.tasks.setdefault(str(dataset.attrs["task"]), {})[name] = cells
-            known |= {_plain(label): label for label in cells}
+            known |= _by_plain(cells)
         self.measures = list(map(_plain, measures))
         for name, plain in zip(measures, self.measures, strict=True):
             if plain not in known:
@@ -52,12 +52,13 @@ class SystemsTable:
                 raise DataError(bad_choice("measures", name, shown))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield a table for each task, and remarks."""
         for text, paths in alarms(self.found).items():
             yield Text(f"Warning ({', '.join(map(system_of, paths))}): {text}", style="bold red")
         for task, systems in self.tasks.items():
             labels: dict[str, str] = {}
             for cells in systems.values():
-                labels |= {_plain(label): label for label in cells}
+                labels |= _by_plain(cells)
             if self.measures:
                 labels = {name: labels[name] for name in self.measures if name in labels}
             if not labels:
@@ -80,6 +81,10 @@ class SystemsTable:
 def _plain(label: str) -> str:
     """Return a label without its unit, to compare it with."""
     return label.replace(", %", "").casefold()
+
+
+def _by_plain(labels: Iterable[str]) -> dict[str, str]:
+    return {_plain(label): label for label in labels}
 
 
 def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:

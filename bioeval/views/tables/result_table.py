@@ -96,6 +96,7 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
 
 
 def _data(attrs: Mapping[str, Any], layout: str) -> str:
+    """Return the templates and the subjects of both sides in words."""
     probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
     templates = int(attrs.get("gallery_templates", 0))
     gallery = int(attrs.get("gallery_subjects", 0))
@@ -236,15 +237,11 @@ def sentence(text: str) -> str:
 
 
 # Cells of a row, with the headings of their columns.
-_HEADS = {
+_HEADS_OF_PAIRS = {
     "measure": "",
-    "value": "value",
-    "threshold": "threshold",
-    "genuine": "genuine",
-    "impostor": "impostor",
-    "subjects": "subjects",
+    **{"value": "value", "threshold": "threshold", "genuine": "genuine", "impostor": "impostor"},
 }
-_HEADS_OF_PAIRS = {name: head for name, head in _HEADS.items() if name != "subjects"}
+_HEADS = {**_HEADS_OF_PAIRS, "subjects": "subjects"}
 _LEGEND = "Columns: numbers of attempts, and of the subjects whose probes made them."
 _LEGEND_OF_PAIRS = "Columns: numbers of genuine and impostor attempts."
 
@@ -268,6 +265,7 @@ class ResultTable:
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
+        """Find the rows of each task, their cells and the widths of the columns."""
         self.datasets = dict(datasets(tree, once=True))
         self._reword = reword or str
         self._several = len(systems(self.datasets)) > 1
@@ -301,6 +299,7 @@ class ResultTable:
             self._cells.append(lines)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield header, sections, remarks and warnings."""
         width = options.max_width
         count, gap = self._layout(width)
         yield from self._alarms()

@@ -38,7 +38,7 @@ from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals
-from bioeval.views.tasks import place_in, report_ranks, system_of, value_of
+from bioeval.views.tasks import place_in, report_ranks, system_of, value_of, values_at
 from bioeval.views.terms import term_translator
 
 #: Up to this number of thresholds each has its rows: they were given.
@@ -130,12 +130,12 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield _of_queries(scalar, over, why, f"{rank:,}", value, ends)
     for i, level in enumerate(dataset["recall_level"].values.tolist()):
         if level in _LEVELS:
-            with_ends = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
-            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *with_ends)
+            value, ends = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
+            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", value, ends)
     for i, threshold in _few_thresholds(dataset, ""):
         for scalar in RETRIEVED_SETS:
-            with_ends = _bounded(dataset, scalar.name, threshold=i)
-            yield _of_queries(scalar, over, "", threshold_text(threshold), *with_ends)
+            value, ends = _bounded(dataset, scalar.name, threshold=i)
+            yield _of_queries(scalar, over, "", threshold_text(threshold), value, ends)
 
 
 def _mean(
@@ -315,8 +315,7 @@ def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
 
 def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
     """Return one value, by numpy, since xarray takes long and may load dask to find it."""
-    variable = dataset[name].variable
-    return float(variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)])
+    return float(values_at(dataset[name].variable, at))
 
 
 def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
@@ -454,7 +453,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     if listed and len(listed) == number_undefined:
         return TableSection(f"{named}: no results ({'; '.join(reasons)})", "", [])
     more += [f"n/a: {why}" for why in reasons]
-    return TableSection(named, _details(attrs, *options), with_shared_decimals(listed), more)
+    return TableSection(named, _details(attrs, options), with_shared_decimals(listed), more)
 
 
 # What the policies of ties mean.
@@ -479,7 +478,7 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     return task[0].upper() + task[1:]
 
 
-def _details(attrs: Mapping[str, Any], *names: str) -> str:
+def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the options of the evaluation in words."""
     says: dict[str, Callable[[str], str]] = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
