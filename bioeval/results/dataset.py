@@ -151,9 +151,7 @@ def build(
     make = _direct_variable if _direct_is_the_same() else _public_variable
     data = {}
     for name, value in in_order(variables).items():
-        dims, values = (), value
-        if isinstance(value, tuple):
-            dims, values = value
+        dims, values = value if isinstance(value, tuple) else ((), value)
         data[name] = make(dims, np.asarray(values), names[name].attrs())
     coords = {}
     for name, labels in coordinates.items():

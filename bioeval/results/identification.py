@@ -44,7 +44,9 @@ def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[
     """
     if max_rank is not None:
         return max_rank, ""
-    limit = DIR_LIMIT if thresholds else RANK_LIMIT
+    limit = RANK_LIMIT
+    if thresholds:
+        limit = DIR_LIMIT
     longest, thresholds = max(1, longest), max(1, thresholds)
     if longest * thresholds <= limit or longest <= 100:
         return longest, ""
@@ -529,9 +531,7 @@ class _Searches:
         """Return :meth:`OpenSetPoints.at_far`, found once for all ranks of short lists."""
         known = self._at_far.get(targets.tobytes())
         if known is None or known[0].shape[1] < ranks:
-            most = ranks
-            if self.longest <= FEW_RANKS:
-                most = max(ranks, self.longest)
+            most = max(ranks, self.longest if self.longest <= FEW_RANKS else 1)
             known = self._at_far[targets.tobytes()] = self.points.at_far(targets, most)
         return known[0][:, :ranks], known[1][:, :ranks]
 

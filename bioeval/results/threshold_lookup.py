@@ -218,7 +218,9 @@ def at_rows(
 
 def _one_or_many(rows: np.ndarray) -> Any:
     """Return rows as xarray selects them: a single one without a dimension."""
-    return int(rows) if np.ndim(rows) == 0 else rows
+    if np.ndim(rows):
+        return rows
+    return int(rows)
 
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:

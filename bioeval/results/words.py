@@ -104,6 +104,4 @@ def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) 
 
 
 def _value_at(values: Any, i: int | None) -> float:
-    if i is not None:
-        values = values[i]
-    return float(values)
+    return float(values if i is None else values[i])

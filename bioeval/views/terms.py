@@ -91,11 +91,8 @@ class TermTranslator:
 
     def task_of(self, text: str) -> str:
         """Return the task that the rates of a text are from."""
-        if self.task:
-            return self.task
-        if _OF_IDENTIFICATION.search(text):
-            return "identification"
-        return "verification"
+        of_identification = _OF_IDENTIFICATION.search(text)
+        return self.task or ("identification" if of_identification else "verification")
 
     def like(self, text: str) -> TermTranslator:
         """Return the translator of texts whose rates are of the same task as those of a text."""

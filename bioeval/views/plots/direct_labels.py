@@ -182,7 +182,7 @@ class DirectLabels(_Placed):
         self._seen, self._key, self._below = seen, None, None
         frame = box.extents
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
-        boxes = [artist.get_window_extent(renderer).extents for artist in self.keep_free]
+        boxes = [np.array(x.get_window_extent(renderer).extents) for x in self.keep_free]
         page = _Page(frame, point, _Coverage(np.concatenate(samples), frame, point), boxes)
         key = []
         # Single points first: they leave no choice of place.

@@ -174,9 +174,7 @@ class Display:
                 text = "0"
             if starred[i, j] and rate == rate:
                 text += "*"
-            colour = look.TEXT
-            if look.luminance(grounds[i, j]) < 0.25:
-                colour = "white"
+            colour = "white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT
             size = look.SMALL_SIZE
             ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
@@ -284,17 +282,8 @@ def curve_of(
             inside = values(f"{y}_in_band") == 1
     if name is None:
         name = system.name
-    return Curve(
-        name,
-        values(x),
-        values(y),
-        system,
-        why_not,
-        low=low,
-        high=high,
-        inside=inside,
-        variable=y,
-    )
+    curve = Curve(name, values(x), values(y), system, why_not, variable=y)
+    return replace(curve, low=low, high=high, inside=inside)
 
 
 def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
@@ -394,9 +383,7 @@ class CurveSpec:
                 )
             for i, rank in enumerate(rank for rank in ranks if rank in have):
                 curve = curve_of(system, self.x, y, system.named(f"rank {rank}"), rank)
-                hue = i
-                if len(systems) > 1:
-                    hue = number
+                hue = number if len(systems) > 1 else i
                 curves.append((replace(curve, hue=hue, dash=i), rank))
         return curves
 

@@ -81,10 +81,7 @@ class CmcDisplay(CurvesDisplay):
                     clouds.add(f"{len(galleries):,}")
                 steps = {"drawstyle": "steps-post"}
                 lowest = min(lowest, self._sampled(curve, x, galleries[:, shown], log, **steps))
-            first = y[0]
-            if curve.low is not None:
-                first = curve.low[0]
-            lowest = min(lowest, float(first))
+            lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
             if not few:

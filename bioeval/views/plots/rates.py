@@ -601,23 +601,17 @@ class ErrorRatesDisplay(CurvesDisplay):
         if log:
             floors = [0.1]
             for curve in self.defined:
-                role = "impostor"
-                if curve.variable == "frr":
-                    role = "genuine"
+                role = "genuine" if curve.variable == "frr" else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
             look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
             self.ax_.set_xticks([])
         details = self._limit()
         others = self._eer(log)
-        falling = "frr"
-        if larger_is_closer(self.kind):
-            falling = "far"
+        falling = "far" if larger_is_closer(self.kind) else "frr"
         at = {}
         for name in self.lines_:
-            at[name] = 0.8
-            if self.curves[name].variable == falling:
-                at[name] = 0.2
+            at[name] = 0.2 if self.curves[name].variable == falling else 0.8
         return self._finish(x_label=label, details=lambda _: details, at=at, others=others)
 
     def _limit(self) -> list[str]:

@@ -103,10 +103,7 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                hue = i  # of a class, as of its errors
-                if several:
-                    hue = number
-                colour = look.colour_of(hue)
+                colour = look.colour_of(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
                 if once:

@@ -506,11 +506,8 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
 
 def score_label(kind: str) -> str:
     """Return the label of an axis of scores, with the direction of closer scores."""
-    noun, closer = "order within the row", "smaller"
-    if kind != "order":
-        noun = noun_of(kind)
-    if larger_is_closer(kind):
-        closer = "larger"
+    noun = "order within the row" if kind == "order" else noun_of(kind)
+    closer = "larger" if larger_is_closer(kind) else "smaller"
     return f"{look.sentence(noun)} ({closer} is closer)"
 
 

@@ -140,9 +140,7 @@ class StudyReport:
         if not block.folds or sum(widths) + _GAP * len(widths) <= width:
             table = plain_table(heads, _GAP)
             for i, row in enumerate(rows, 1):
-                style = ""
-                if block.dim_last and i == len(rows):
-                    style = "dim"
+                style = "dim" if block.dim_last and i == len(rows) else ""
                 table.add_row(*(Text(cell, style) for cell in row))
             yield _placed(table, block)
             return

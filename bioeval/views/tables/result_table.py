@@ -337,9 +337,7 @@ class ResultTable:
     def _rows(self, part: TableSection, lines: list[list[str]], count: int, gap: int) -> Table:
         """Lay out the rows of a section, with the same columns in all sections."""
         table = plain_table(gap=gap)
-        least = None
-        if count == len(self._heads):
-            least = self._widths[0]
+        least = self._widths[0] if count == len(self._heads) else None
         table.add_column("", overflow="fold", min_width=least)
         # Filled up here: rich would drop the blanks behind a value.
         for head in map(str.rjust, self._heads[1:count], self._widths[1:]):
