@@ -157,7 +157,7 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str
             return
     if ranks:
         if len(ranks) > max(_RANKS):
-            ranks = _RANKS
+            ranks = list(_RANKS)
         for rank in ranks:
             yield f"{scalar.label}, rank {rank}", {"rank": rank}
     elif scalar.name == "eer" and "rank" in dataset.dims:

@@ -332,7 +332,7 @@ def _compared(source: MatrixImage) -> list[str]:
     said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
     if source.subjects is not None:
         said += f"; {counted(source.subjects, 'subjects')}"
-    lines = [with_colon(as_plot_text(source.name), said)]
+    lines = [with_colon(as_plot_text(source.name or ""), said)]
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
     if max(across, down) > 1:
         lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")
