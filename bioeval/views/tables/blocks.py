@@ -190,6 +190,6 @@ def _lines(heads: list[str], rows: list[list[str]], given: Sequence[int]) -> lis
         rows = [heads, *rows]
     sides = ["<" if width < 0 else ">" for width in widths]
     for row in rows:
-        cells = zip(row, sides, widths, strict=True)
-        lines.append("".join(f"{cell:{side}{abs(width)}}" for cell, side, width in cells))
+        padded = zip(row, sides, widths, strict=True)
+        lines.append("".join(f"{cell:{side}{abs(width)}}" for cell, side, width in padded))
     return lines
