@@ -117,9 +117,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     by_path: dict[str, xr.Dataset] = {}
     in_rows = _of_class(results) is None and not _is_summary(results)
     if in_rows:
-        for view, found in _grouped(results).items():
+        for view, of_view in _grouped(results).items():
             in_rows = in_rows and (view is None or view.in_rows)
-            by_path |= found
+            by_path |= of_view
     if in_rows and (measures or len(systems(by_path)) > 1):
         return SystemsTable(by_path, measures, _summarised)
     if measures:
